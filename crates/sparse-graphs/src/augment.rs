@@ -1,11 +1,11 @@
 //! Graphs with parts left out at random, for training.
 
-use super::host::{HostRows, keep};
+use super::host::{HostRows, check_probability, keep};
 use burn::tensor::{Bool, Tensor, TensorData};
 use sparse_core::graph::mix;
 use sparse_macros::or_panic;
 use sparse_ops::extend::check_square;
-use sparse_ops::{CsrTensor, Kind, Result, SparseError};
+use sparse_ops::{CsrTensor, Kind, Result};
 
 /// The adjacency without some of its edges: each is left out with probability `p`.
 ///
@@ -36,7 +36,7 @@ pub fn try_dropout_edge<K: Kind>(
     seed: u64,
 ) -> Result<CsrTensor<2, K>> {
     const OP: &str = "dropout_edge";
-    check_probability(OP, p)?;
+    check_probability(OP, "p", p)?;
     if undirected {
         check_square(OP, adjacency)?;
     }
@@ -76,18 +76,11 @@ pub fn try_dropout_node<K: Kind>(
 ) -> Result<(CsrTensor<2, K>, Tensor<1, Bool>)> {
     const OP: &str = "dropout_node";
     check_square(OP, adjacency)?;
-    check_probability(OP, p)?;
+    check_probability(OP, "p", p)?;
     let nodes = adjacency.dims()[0];
     let stay: Vec<bool> = (0..nodes).map(|node| !drops(seed, node, p)).collect();
     let fewer = edges_where(adjacency, |row, col| stay[row] && stay[col]);
     Ok((fewer, Tensor::from_data(TensorData::new(stay, [nodes]), &adjacency.device().inner())))
-}
-
-fn check_probability(op: &'static str, p: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&p) {
-        return Ok(());
-    }
-    Err(SparseError::invalid(op, format!("p must be in [0, 1], got {p}")))
 }
 
 /// Whether a draw in `[0, 1)`, of 53 bits, is below `p`.

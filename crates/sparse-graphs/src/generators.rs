@@ -1,8 +1,9 @@
 //! Random graphs and grids.
 
 use super::graph::{Graph, undirected, with_ends};
+use super::host::check_probability;
 use super::labels::Labels;
-use super::sbm::{MOST_EDGES, check_probability, check_size, inside};
+use super::sbm::{MOST_EDGES, check_size, inside, pairs};
 use super::split::random_split;
 use burn::tensor::Device;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -32,7 +33,7 @@ use sparse_ops::{CsrTensor, Result, SparseError};
 pub fn erdos_renyi(nodes: usize, p: f64, seed: u64, device: &Device) -> Result<CsrTensor<2>> {
     const OP: &str = "erdos_renyi";
     check_probability(OP, "p", p)?;
-    let expected = nodes as f64 * (nodes as f64 - 1.0).max(0.0) / 2.0 * p;
+    let expected = pairs(nodes as f64) * p;
     check_size(OP, nodes as f64, expected)?;
     let mut edges = Vec::with_capacity(expected as usize);
     inside(&mut Xoshiro256PlusPlus::seed_from_u64(seed), p, nodes, |a, b| edges.push((a, b)));

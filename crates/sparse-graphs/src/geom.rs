@@ -2,14 +2,12 @@
 
 use super::graph::{Graph, Splits, symmetric, with_ends};
 use super::labels::Labels;
-use super::sources::Owners;
-use super::sources::Sources;
-use super::sources::check_known;
+use super::sources::{Owners, Sources, check_dtype, check_known};
 use burn::tensor::{DType, Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::npz::Archive;
 use sparse_files::io::source::silent;
-use sparse_ops::extend::{Allowed, has_dtype, read_all};
+use sparse_ops::extend::{Allowed, read_all};
 use sparse_ops::{CooTensor, CsrTensor, Result, SparseError};
 use std::path::{Path, PathBuf};
 
@@ -112,9 +110,7 @@ pub fn read_geom_gcn_with(
     progress: &mut Progress<'_>,
 ) -> Result<GeomGraph> {
     let (folder, options) = (folder.as_ref(), options.into());
-    if let Some(dtype) = options.dtype {
-        has_dtype(OP, &options.device, dtype)?;
-    }
+    check_dtype(OP, &options)?;
     let [node, edge] = ["out1_node_feature_label.txt", "out1_graph_edges.txt"].map(|name| folder.join(name));
     let masks = split_files(folder)?;
     let mut files = Sources::new(OP, folder, [&node, &edge].into_iter().chain(&masks), progress)?;

@@ -6,7 +6,7 @@ use burn::tensor::{DType, Int, Tensor, TensorData};
 use sparse_core::dynamic::Ids;
 use sparse_ops::extend::{Exact, Parts, RowMap, index_below, index_dtype_for, index_tensor, read_data, read_rows};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{CsrTensor, Kind};
+use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 
 /// The index arrays of a CSR matrix, read from the device.
 pub(super) struct HostRows {
@@ -101,4 +101,11 @@ pub(super) fn constants(device: &Device) -> Device {
     let default = plain.clone().autodiff();
     let same = device.gradient_checkpointing_strategy() == default.gradient_checkpointing_strategy();
     if same { default } else { plain }
+}
+
+pub(super) fn check_probability(op: &'static str, name: &str, p: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(SparseError::invalid(op, format!("{name} must be in [0, 1], got {p}")))
 }

@@ -2,13 +2,11 @@
 
 use super::graph::{Graph, Splits, symmetric};
 use super::labels::Labels;
-use super::sources::Owners;
-use super::sources::Sources;
-use super::sources::check_known;
+use super::sources::{Owners, Sources, check_dtype, check_known, is_there};
 use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
-use sparse_ops::extend::{Allowed, has_dtype, read_all};
+use sparse_ops::extend::{Allowed, read_all};
 use sparse_ops::{CooTensor, CsrTensor, Result, SparseError};
 use std::path::{Path, PathBuf};
 
@@ -136,9 +134,7 @@ pub fn read_ogb_with(
     progress: &mut Progress<'_>,
 ) -> Result<OgbGraph> {
     let (folder, device) = (folder.as_ref(), device.into());
-    if let Some(dtype) = device.dtype {
-        has_dtype(OP, &device.device, dtype)?;
-    }
+    check_dtype(OP, &device)?;
     let raw = folder.join("raw");
     let split = split_folder(&folder.join("split"), options)?;
     let paths = [
@@ -174,7 +170,7 @@ pub fn read_ogb_with(
         allowed.check_elements(edges.len())?;
         fields.end()
     })?;
-    let has_features = feat.exists() || feat.is_symlink();
+    let has_features = is_there(feat);
     let features = if has_features { Some(files.table(feat, Some(nodes), |fields| fields.float())?) } else { None };
     let mut owners = Owners::new(nodes);
     let mut ids = [vec![], vec![], vec![]];

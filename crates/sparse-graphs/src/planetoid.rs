@@ -3,16 +3,12 @@
 use super::graph::{Graph, Splits, each_once, undirected};
 use super::labels::Labels;
 use super::pickle::{Pickle, Value};
+use super::sources::check_dtype;
 use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::npy;
-use sparse_files::io::source::Files;
-use sparse_files::io::source::Lines;
-use sparse_files::io::source::shown;
-use sparse_files::io::source::silent;
-use sparse_files::io::source::text;
-use sparse_files::io::source::whole;
-use sparse_ops::extend::{Allowed, has_dtype, ints};
+use sparse_files::io::source::{Files, Lines, shown, silent, text, whole};
+use sparse_ops::extend::{Allowed, ints};
 use sparse_ops::{CooTensor, Result, SparseError, dtype_name};
 use std::path::Path;
 
@@ -68,9 +64,7 @@ pub fn read_planetoid_with(
     progress: &mut Progress<'_>,
 ) -> Result<Graph> {
     let (folder, options) = (folder.as_ref(), options.into());
-    if let Some(dtype) = options.dtype {
-        has_dtype(OP, &options.device, dtype)?;
-    }
+    check_dtype(OP, &options)?;
     let file = |part: &str| folder.join(format!("ind.{name}.{part}"));
     let mut files =
         Files::new(folder, PARTS.map(file), progress).map_err(|message| SparseError::invalid(OP, message))?;

@@ -2,14 +2,14 @@
 
 use super::graph::{Splits, each_once, undirected};
 use super::ogb::OgbGraph;
-use super::sources::Sources;
+use super::sources::{Sources, check_dtype};
 use burn::tensor::{DType, Int, Tensor, TensorCreationOptions, TensorData};
 use serde::Deserialize;
 use sparse_files::io::Progress;
 use sparse_files::io::npy;
 use sparse_files::io::source::silent;
 use sparse_ops::Result;
-use sparse_ops::extend::{Allowed, has_dtype, read_all, read_data};
+use sparse_ops::extend::{Allowed, read_all, read_data};
 use std::path::Path;
 
 /// Reads one of the three sets of graphs of PPI as they are downloaded: `train` (20 graphs), `valid` or `test` (2
@@ -64,9 +64,7 @@ pub fn read_ppi_with(
     progress: &mut Progress<'_>,
 ) -> Result<Vec<OgbGraph>> {
     let (folder, options) = (folder.as_ref(), options.into());
-    if let Some(dtype) = options.dtype {
-        has_dtype(OP, &options.device, dtype)?;
-    }
+    check_dtype(OP, &options)?;
     let device = &options.device;
     let plain = device.clone().inner();
     let dtype = Tensor::<1>::empty([0], options.clone()).dtype();

@@ -1,10 +1,11 @@
 //! Known classes, spread over a graph.
 
+use super::host::check_probability;
 use super::labelled::LabelledNodes;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::check_square;
-use sparse_ops::{CsrTensor, Result, SparseError};
+use sparse_ops::{CsrTensor, Result};
 
 /// Label propagation: `steps` times `Y = clamp(alpha A Y + (1 - alpha) Y_0, 0, 1)` from `Y = Y_0`, which has a 1 at the
 /// class of each node of `known`, and zeros for the other nodes.
@@ -93,8 +94,7 @@ pub fn try_correct_predictions(
     let mean = rows.abs().sum().div_scalar(known.len() as f64);
     let spread = propagate(OP, adjacency, errors, steps, alpha, |x| Ok(x.clamp(-1.0, 1.0)))?;
     let (mean, sums) = (mean.unsqueeze::<2>(), spread.clone().abs().sum_dim(1));
-    // In PyG 0 / 0 stays NaN.
-    // Where no error arrives the sum is 0, and a quotient by it has no gradient.
+    // Where no error arrives the sum is 0, and a quotient by it has no gradient. (In PyG 0 / 0 stays NaN.)
     let none = (mean.clone() / sums.clone()).lower_equal_scalar(1000.0).bool_not();
     let scale = mean / sums.mask_fill(none.clone(), 1.0);
     Ok(predictions + spread * scale.mask_fill(none, 1.0))
@@ -140,9 +140,7 @@ fn propagate(
     after: impl Fn(Tensor<2>) -> Result<Tensor<2>>,
 ) -> Result<Tensor<2>> {
     check_square(op, adjacency)?;
-    if !(0.0..=1.0).contains(&alpha) {
-        return Err(SparseError::invalid(op, format!("alpha must be in [0, 1], got {alpha}")));
-    }
+    check_probability(op, "alpha", alpha)?;
     let own = start.clone().mul_scalar(1.0 - alpha);
     let mut x = start;
     for _ in 0..steps {

@@ -2,14 +2,13 @@
 
 use super::graph::Splits;
 use super::ogb::OgbGraph;
-use super::sources::Owners;
-use super::sources::Sources;
+use super::sources::{Owners, Sources, check_dtype};
 use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
 use serde::Deserialize;
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
 use sparse_files::io::{npy, npz};
-use sparse_ops::extend::{Allowed, has_dtype};
+use sparse_ops::extend::Allowed;
 use sparse_ops::{CsrTensor, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,9 +58,7 @@ pub fn read_graph_saint_with(
     progress: &mut Progress<'_>,
 ) -> Result<OgbGraph> {
     let (folder, options) = (folder.as_ref(), options.into());
-    if let Some(dtype) = options.dtype {
-        has_dtype(OP, &options.device, dtype)?;
-    }
+    check_dtype(OP, &options)?;
     let paths = ["adj_full.npz", "feats.npy", "class_map.json", "role.json"].map(|name| folder.join(name));
     let mut files = Sources::new(OP, folder, &paths, progress)?;
     let [edges, feats, classes, roles] = &paths;

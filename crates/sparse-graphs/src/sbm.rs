@@ -1,6 +1,7 @@
 //! The stochastic block model.
 
 use super::graph::{Graph, Splits, identity, undirected};
+use super::host::check_probability;
 use super::labels::Labels;
 use burn::tensor::Device;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -70,13 +71,6 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
     })
 }
 
-pub(super) fn check_probability(op: &'static str, name: &str, p: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&p) {
-        return Ok(());
-    }
-    Err(SparseError::invalid(op, format!("{name} must be in [0, 1], got {p}")))
-}
-
 pub(super) fn check_size(op: &'static str, nodes: f64, edges: f64) -> Result<()> {
     for (what, got) in [("the number of nodes", nodes), ("the expected number of edges", edges)] {
         if got > MOST_EDGES {
@@ -99,7 +93,7 @@ pub(super) fn inside(rng: &mut impl RngExt, p: f64, nodes: usize, mut hit: impl 
     });
 }
 
-fn pairs(nodes: f64) -> f64 {
+pub(super) fn pairs(nodes: f64) -> f64 {
     nodes * (nodes - 1.0).max(0.0) / 2.0
 }
 

@@ -1,14 +1,11 @@
 //! What readers of folders share: files in turn, fields of a line, tables of numbers.
 
 use super::graph::Splits;
+use burn::tensor::TensorCreationOptions;
 use serde::de::DeserializeOwned;
 use sparse_files::io::Progress;
-use sparse_files::io::source::Files;
-use sparse_files::io::source::Lines;
-use sparse_files::io::source::shown;
-use sparse_files::io::source::text;
-use sparse_files::io::source::whole;
-use sparse_ops::extend::Allowed;
+use sparse_files::io::source::{Files, Lines, shown, text, whole};
+use sparse_ops::extend::{Allowed, has_dtype};
 use sparse_ops::{Result, SparseError};
 use std::path::Path;
 use std::str::FromStr;
@@ -212,6 +209,16 @@ impl Owners {
             None => Err(format!("a node must be in [0, {}), got {node}", self.0.len())),
         }
     }
+}
+
+/// Checks that the device has the dtype that was asked for, before a file is read.
+pub(super) fn check_dtype(op: &'static str, options: &TensorCreationOptions) -> Result<()> {
+    options.dtype.map_or(Ok(()), |dtype| has_dtype(op, &options.device, dtype))
+}
+
+/// Whether there is a file of this name, or a link in its place.
+pub(super) fn is_there(path: &Path) -> bool {
+    path.exists() || path.is_symlink()
 }
 
 /// Error for a node of a split without a class.

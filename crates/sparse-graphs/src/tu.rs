@@ -2,12 +2,11 @@
 
 use super::graph::with_ends;
 use super::labels::Labels;
-use super::sources::Sources;
-use super::sources::Table;
+use super::sources::{Sources, Table, check_dtype, is_there};
 use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
-use sparse_ops::extend::{Allowed, has_dtype};
+use sparse_ops::extend::Allowed;
 use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
 use std::path::{Path, PathBuf};
 
@@ -104,9 +103,7 @@ pub fn read_tu_with(
     progress: &mut Progress<'_>,
 ) -> Result<TuGraphs> {
     let (folder, options) = (folder.as_ref(), options.into());
-    if let Some(dtype) = options.dtype {
-        has_dtype(OP, &options.device, dtype)?;
-    }
+    check_dtype(OP, &options)?;
     let path = |part: &str| folder.join(format!("{name}_{part}.txt"));
     let [edge, indicator] = ["A", "graph_indicator"].map(path);
     let [classes, targets] = ["graph_labels", "graph_attributes"].map(path);
@@ -116,9 +113,9 @@ pub fn read_tu_with(
     let all = [&edge, &indicator, &classes, &targets].into_iter().chain(own);
     let mut files = Sources::new(OP, folder, all, progress)?;
 
-    let labels = present(&classes).then(|| ranks(&mut files, &classes)).transpose()?;
+    let labels = is_there(&classes).then(|| ranks(&mut files, &classes)).transpose()?;
     let known = labels.as_ref().map(Vec::len);
-    let targets_read = present(&targets).then(|| files.table(&targets, known, |fields| fields.float())).transpose()?;
+    let targets_read = is_there(&targets).then(|| files.table(&targets, known, |fields| fields.float())).transpose()?;
     let Some(graphs) = known.or(targets_read.as_ref().map(|table| table.rows)) else {
         return Err(files.at(&classes, "cannot be read, nor graph_attributes, got no file of these names"));
     };
@@ -176,10 +173,6 @@ pub fn read_tu_with(
 
 const OP: &str = "read_tu";
 
-fn present(path: &Path) -> bool {
-    path.exists() || path.is_symlink()
-}
-
 /// The place of each number among the different ones.
 fn ranks(files: &mut Sources<'_, '_>, path: &Path) -> Result<Vec<i64>> {
     let mut numbers = vec![];
@@ -201,9 +194,9 @@ fn features(
     rows: usize,
 ) -> Result<(usize, Option<Table<f32>>)> {
     let attributes =
-        present(attributes).then(|| files.table(attributes, Some(rows), |fields| fields.float())).transpose()?;
+        is_there(attributes).then(|| files.table(attributes, Some(rows), |fields| fields.float())).transpose()?;
     let own = attributes.as_ref().map_or(0, |table| table.cols);
-    if !present(labels) {
+    if !is_there(labels) {
         return Ok((own, attributes));
     }
     let labels = files.table(labels, Some(rows), |fields| fields.int())?;

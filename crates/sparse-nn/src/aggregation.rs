@@ -325,6 +325,15 @@ impl AggregatorPart {
     }
 }
 
+/// `aggregate_{j in N(i)} (a_ij x_j)`, as a product where it is one.
+pub(super) fn weighted(adjacency: &CsrTensor<2>, x: Tensor<2>, aggregator: &Aggregator) -> Result<Tensor<2>> {
+    if let Some(reduce) = aggregator.reduce() {
+        return adjacency.try_matmul_reduce(x, reduce);
+    }
+    let messages = read_at(adjacency.pattern(), 1, x);
+    aggregator.aggregate(adjacency.pattern(), expand(adjacency.rows().clone(), messages.dims()) * messages)
+}
+
 /// `aggregate_{j in N(i)} (a_ij x_j) W`, in the cheaper order where both orders give the same.
 pub(super) fn aggregated(
     op: &'static str,
@@ -333,20 +342,13 @@ pub(super) fn aggregated(
     weight: Tensor<2>,
     aggregator: &Aggregator,
 ) -> Result<Tensor<2>> {
-    let ([d_input, d_output], reduce) = (weight.dims(), aggregator.reduce());
-    let linear = reduce.filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
+    let [d_input, d_output] = weight.dims();
+    let linear = aggregator.reduce().filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
     let rows = match (x, linear) {
         (x, Some(reduce)) if d_output <= d_input || matches!(x, Features::Sparse(_)) => {
             return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
         }
-        (Features::Dense(x), _) => match reduce {
-            Some(reduce) => adjacency.try_matmul_reduce(x.clone(), reduce)?,
-            None => {
-                let (pattern, weights) = (adjacency.pattern(), adjacency.rows().clone());
-                let messages = read_at(pattern, 1, x.clone());
-                aggregator.aggregate(pattern, expand(weights, messages.dims()) * messages)?
-            }
-        },
+        (Features::Dense(x), _) => weighted(adjacency, x.clone(), aggregator)?,
         (Features::Sparse(_), _) => {
             return Err(SparseError::invalid(op, "use to_dense and forward: sparse features have sums and means only"));
         }

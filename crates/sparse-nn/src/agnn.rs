@@ -1,6 +1,6 @@
 //! Attention by the cosine of features.
 
-use super::features::{check_square, check_width, unit_rows};
+use super::features::{check_width, unit_rows};
 use super::message_passing::Edges;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -8,8 +8,7 @@ use burn::nn::DropoutConfig;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::Result;
-use sparse_ops::extend::{Parts, Scores, attend, expand, same_elements, with_diagonal};
-use sparse_ops::pattern::Pattern;
+use sparse_ops::extend::{Scores, attend, expand, same_elements};
 
 /// Configuration of an [`AgnnConv`].
 #[derive(Config, Debug)]
@@ -67,12 +66,7 @@ impl AgnnConv {
         const OP: &str = "AgnnConv::forward";
         let (x, own) = (edges.sources(), edges.targets());
         check_width(OP, own.dims(), x.dims()[1])?;
-        let mut pattern = edges.adjacency().pattern().clone();
-        if self.self_loops {
-            check_square(OP, edges.adjacency())?;
-            edges.adjacency().check_dim(OP, pattern.shape()[0])?;
-            pattern = with_diagonal(&pattern).0;
-        }
+        let pattern = edges.pattern(OP, self.self_loops)?;
         let (mut query, key) = (unit_rows(own), unit_rows(x.clone()));
         if let Some(beta) = &self.beta {
             same_elements(OP, &x, &beta.val())?;

@@ -162,10 +162,7 @@ impl Attended {
                 of_nodes.reshape(Exact([rows, width])) + of_edges
             }
         };
-        if concat || heads == 1 {
-            return Ok(out);
-        }
-        Ok(by_head(out, heads).mean_dim(1).reshape(Exact([rows, width / heads])))
+        Ok(joined(out, heads, concat))
     }
 
     /// Scores as numbers, `[nnz, heads]`.
@@ -182,8 +179,17 @@ impl Attended {
     }
 }
 
+/// The heads of `[N, H * C]` side by side, as they are, or their mean `[N, C]`.
+pub(super) fn joined(x: Tensor<2>, heads: usize, concat: bool) -> Tensor<2> {
+    if concat || heads == 1 {
+        return x;
+    }
+    let [rows, width] = x.dims();
+    by_head(x, heads).mean_dim(1).reshape(Exact([rows, width / heads]))
+}
+
 /// `[N, H * C]` as `[N, H, C]`.
-fn by_head(x: Tensor<2>, heads: usize) -> Tensor<3> {
+pub(super) fn by_head(x: Tensor<2>, heads: usize) -> Tensor<3> {
     let [rows, width] = x.dims();
     x.reshape(Exact([rows, heads, width / heads]))
 }

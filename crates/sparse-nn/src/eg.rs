@@ -1,6 +1,6 @@
 //! Efficient graph convolution.
 
-use super::features::{apply, check_square, glorot_linear, linear_map, with_bias, zeros};
+use super::features::{apply, glorot_linear, linear_map, with_bias, zeros};
 use super::message_passing::Edges;
 use super::normalization::try_symmetric_normalization;
 use burn::config::Config;
@@ -8,7 +8,7 @@ use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, Parts, with_diagonal};
+use sparse_ops::extend::{Exact, Parts};
 use sparse_ops::ops::Reduce;
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
@@ -130,12 +130,7 @@ impl EgConv {
     /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
     #[or_panic]
     pub fn try_forward(&self, edges: &Edges<'_>) -> Result<Tensor<2>> {
-        let mut pattern = edges.adjacency().pattern().clone();
-        if self.self_loops {
-            check_square(OP, edges.adjacency())?;
-            edges.adjacency().check_dim(OP, pattern.shape()[0])?;
-            pattern = with_diagonal(&pattern).0;
-        }
+        let pattern = edges.pattern(OP, self.self_loops)?;
         let bases = apply(OP, edges.sources(), &self.bases)?;
         let ones = Tensor::ones([pattern.nnz(), 1], (&bases.device(), bases.dtype()));
         let graph = CsrTensor::<2>::from_parts(pattern, ones, vec![], Fill::Zero);

@@ -1,6 +1,6 @@
 //! Gated graph sequence networks.
 
-use super::aggregation::{Aggregation, Aggregator};
+use super::aggregation::{Aggregation, Aggregator, weighted};
 use super::features::{Features, check_square};
 use super::message_passing::Edges;
 use burn::config::Config;
@@ -9,7 +9,7 @@ use burn::nn::{GateController, Gru, GruConfig, Initializer};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, Parts, expand, same_elements};
+use sparse_ops::extend::{Exact, same_elements};
 use sparse_ops::{Result, SparseError};
 
 /// Configuration of a [`GatedGraphConv`].
@@ -104,14 +104,7 @@ impl GatedGraphConv {
         for layer in 0..layers {
             let own = weight.clone().narrow(0, layer, 1).reshape(Exact([width, width]));
             let sent = Features::Dense(hidden.clone()).times(OP, own)?;
-            let messages = match self.aggregator.reduce() {
-                Some(reduce) => graph.try_matmul_reduce(sent, reduce)?,
-                None => {
-                    let sent = edges.try_read_source(sent)?;
-                    edges.try_aggregate(expand(graph.rows().clone(), sent.dims()) * sent, &self.aggregator)?
-                }
-            };
-            hidden = step(&self.gru, messages, hidden);
+            hidden = step(&self.gru, weighted(graph, sent, &self.aggregator)?, hidden);
         }
         Ok(hidden)
     }

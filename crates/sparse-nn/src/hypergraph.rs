@@ -1,7 +1,7 @@
 //! Convolution and attention on edges of many nodes.
 
 use super::activation::leaky_relu;
-use super::attention::{columns, head_scores, widths};
+use super::attention::{by_head, head_scores, joined, widths};
 use super::dropout::dropout;
 use super::features::{Features, apply, glorot, glorot_linear, with_bias, zeros};
 use super::normalization::inverse;
@@ -149,27 +149,18 @@ impl HypergraphConv {
         let of_nodes = inverse(of_nodes, |sum| sum);
         let of_edges = inverse(incidence.try_col_sums()?, |sum| sum) * weights;
         let x = apply(OP, x, &self.linear)?;
-        let attention = self.weights(incidence, &x, hyperedges)?;
-        let outs = (0..self.heads).map(|head| {
-            let x = columns(&x, self.heads, head);
-            let graph = match &attention {
-                None => incidence.clone(),
-                Some(weights) => {
-                    let own = incidence.rows().clone() * weights.clone().narrow(1, head, 1);
-                    incidence.with_rows(own, incidence.fill().clone())
-                }
-            };
-            let up = graph.transpose().try_matmul(x)?;
-            let up_shape = up.dims();
-            let down = graph.try_matmul(up * expand(of_edges.clone(), up_shape))?;
-            let shape = down.dims();
-            Ok(down * expand(of_nodes.clone(), shape))
-        });
-        let outs = outs.collect::<Result<Vec<_>>>()?;
-        let out = match self.concat {
-            true => Tensor::cat(outs, 1),
-            false => outs.into_iter().reduce(|a, b| a + b).expect("a head").mul_scalar(1.0 / self.heads as f64),
+        let values = incidence.rows().clone();
+        let values = match self.weights(incidence, &x, hyperedges)? {
+            Some(weights) => expand(values, weights.dims()) * weights,
+            None => values,
         };
+        let (pattern, fill, heads) = (incidence.pattern().clone(), incidence.fill().clone(), self.heads);
+        let graph = CsrTensor::<3>::from_parts(pattern, values, vec![heads], fill);
+        let width = x.dims()[1];
+        let up = graph.try_swap_dims(0, 1)?.try_matmul(by_head(x, heads))?.reshape(Exact([count, width]));
+        let up = up * expand(of_edges, [count, width]);
+        let down = graph.try_matmul(by_head(up, heads))?.reshape(Exact([nodes, width]));
+        let out = joined(down * expand(of_nodes, [nodes, width]), heads, self.concat);
         Ok(with_bias(out, &self.bias))
     }
 

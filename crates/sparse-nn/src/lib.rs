@@ -124,7 +124,7 @@ pub use pooling::{
 pub use res_gated::{ResGatedConv, ResGatedConvConfig};
 pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
-pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig, degree_histogram};
+pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig};
 pub use sparse_linear::{SparseLinear, SparseLinearConfig};
 pub use supergat::{SuperGatConv, SuperGatConvConfig};
 pub use table::grad::{ReadRows, RowSparseGrad};

@@ -1,12 +1,13 @@
 //! Message passing: what layers of one's own are made of.
 
 use super::aggregation::Aggregate;
-use super::features::check_width;
+use super::features::{check_square, check_width};
 use super::segments::edge_softmax;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, read_at, same_elements};
+use sparse_ops::extend::{Parts, read_at, same_elements, with_diagonal};
 use sparse_ops::ops::Reduce;
+use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// A layer that sends messages along edges:
@@ -204,6 +205,17 @@ impl<'a> Edges<'a> {
     #[or_panic]
     pub fn try_read_target(&self, x: Tensor<2>) -> Result<Tensor<2>> {
         self.read("Edges::read_target", 0, x)
+    }
+
+    /// The pattern of the adjacency, and if asked for with a self loop for each node, which are of one kind then.
+    pub(super) fn pattern(&self, op: &'static str, self_loops: bool) -> Result<CsrPattern> {
+        let pattern = self.adjacency.pattern();
+        if !self_loops {
+            return Ok(pattern.clone());
+        }
+        check_square(op, self.adjacency)?;
+        self.adjacency.check_dim(op, pattern.rows())?;
+        Ok(with_diagonal(pattern).0)
     }
 
     /// The features of the edges, for a layer that needs them.

@@ -22,7 +22,7 @@ pub struct PnaConvConfig {
     /// Number of output features of a node.
     pub d_output: usize,
     /// How many nodes of the training graphs have each degree, from 0:
-    /// [`degree_histogram`](super::degree_histogram).
+    /// `data::degree_histogram`.
     pub histogram: Vec<usize>,
     /// How messages are aggregated.
     #[config(default = "Aggregation::Several(vec![Aggregation::Mean, Aggregation::Max, Aggregation::Min, \
@@ -66,7 +66,7 @@ pub struct PnaConvConfig {
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use sparse_tensor::{data::karate, nn::{Edges, PnaConvConfig, degree_histogram}};
+/// use sparse_tensor::{data::{degree_histogram, karate}, nn::{Edges, PnaConvConfig}};
 ///
 /// let device = Device::flex();
 /// let graph = karate(&device).adjacency;

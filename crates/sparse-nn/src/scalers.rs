@@ -7,9 +7,9 @@ use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{expand, read_all, same_elements, wide};
+use sparse_ops::extend::{expand, same_elements, wide};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{CsrTensor, Result, SparseError};
+use sparse_ops::{Result, SparseError};
 
 /// A factor of the degree `d` of a node. `l` is the mean degree of the nodes of the training graphs, and `m` the mean
 /// of `log(d + 1)`.
@@ -34,7 +34,8 @@ pub struct DegreeScalersConfig {
     pub aggregation: Aggregation,
     /// The factors.
     pub scalers: Vec<DegreeScaler>,
-    /// How many nodes of the training graphs have each degree, from 0: see [`degree_histogram`].
+    /// How many nodes of the training graphs have each degree, from 0: `data::degree_histogram` of a
+    /// graph, or the sum of those of several.
     pub histogram: Vec<usize>,
     /// Whether the mean degree and the mean of its logarithm are trained.
     #[config(default = false)]
@@ -50,8 +51,8 @@ pub struct DegreeScalersConfig {
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use sparse_tensor::data::karate;
-/// use sparse_tensor::nn::{Aggregation, DegreeScaler, DegreeScalersConfig, Edges, degree_histogram};
+/// use sparse_tensor::data::{degree_histogram, karate};
+/// use sparse_tensor::nn::{Aggregation, DegreeScaler, DegreeScalersConfig, Edges};
 ///
 /// let device = Device::flex();
 /// let graph = karate(&device).adjacency;
@@ -131,24 +132,4 @@ impl Aggregate for DegreeScalers {
         });
         Ok(Tensor::cat(parts.collect(), 1))
     }
-}
-
-/// How many rows of an adjacency have each number of elements, from 0: what [`DegreeScalersConfig`] takes. Add up those
-/// of several training graphs. Reads the device.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use sparse_tensor::{CsrTensor, nn::degree_histogram};
-///
-/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 0.0]], &Device::flex()));
-/// assert_eq!(degree_histogram(&a), [1, 0, 1]);
-/// ```
-pub fn degree_histogram(adjacency: &CsrTensor<2>) -> Vec<usize> {
-    let mut histogram = vec![];
-    for ends in read_all(adjacency.pattern().row_ptr().clone()).windows(2) {
-        let degree = (ends[1] - ends[0]) as usize;
-        histogram.resize(histogram.len().max(degree + 1), 0);
-        histogram[degree] += 1;
-    }
-    histogram
 }

@@ -12,8 +12,7 @@ use burn::tensor::activation::{log_sigmoid, sigmoid};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::Result;
-use sparse_ops::extend::{Parts, Scores, read_ends, sum_dim, with_diagonal};
-use sparse_ops::pattern::Pattern;
+use sparse_ops::extend::{Scores, read_ends, sum_dim};
 
 /// Configuration of a [`SuperGatConv`].
 #[derive(Config, Debug)]
@@ -148,11 +147,7 @@ impl SuperGatConv {
     /// The result, `h`, and the products of the edges, `[nnz, heads]`.
     fn run(&self, op: &'static str, edges: &Edges<'_>) -> Result<(Tensor<2>, Tensor<2>, Tensor<2>)> {
         check_square(op, edges.adjacency())?;
-        let mut pattern = edges.adjacency().pattern().clone();
-        if self.self_loops {
-            edges.adjacency().check_dim(op, pattern.shape()[0])?;
-            pattern = with_diagonal(&pattern).0;
-        }
+        let pattern = edges.pattern(op, self.self_loops)?;
         let hidden = apply(op, edges.sources(), &self.linear)?;
         let to = Attended { pattern, features: None, value: hidden.clone(), heads: self.heads };
         let (query, key) = (hidden.clone(), hidden.clone());

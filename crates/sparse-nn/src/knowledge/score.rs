@@ -1,5 +1,6 @@
 //! How triples are scored.
 
+use crate::features::{norms, unit_rows};
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_ops::extend::{Exact, sum_dim, wide};
@@ -86,13 +87,14 @@ fn norm(x: Tensor<2>, p: u8) -> Tensor<2> {
     if p == 1 {
         return sum_dim(x.abs(), 1);
     }
-    let squares = sum_dim(x.powi_scalar(2), 1);
-    let zero = squares.clone().lower_equal_scalar(0.0);
-    squares.mask_fill(zero.clone(), 1.0).sqrt().mask_fill(zero, 0.0)
+    norms(x).0
 }
 
 /// Each row divided by its norm; a row of zeros stays.
 pub(super) fn unit(x: Tensor<2>, p: u8) -> Tensor<2> {
+    if p == 2 {
+        return unit_rows(x);
+    }
     let norm = norm(x.clone(), p);
     let zero = norm.clone().lower_equal_scalar(0.0);
     x / norm.mask_fill(zero, 1.0)

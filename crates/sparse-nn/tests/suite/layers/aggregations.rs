@@ -1,13 +1,13 @@
 //! Aggregations: their numbers, segments without rows, and what is refused.
 
-use super::case::{check, device};
+use super::case::{check, device, kind};
 use burn::tensor::{DType, Device, Tensor};
+use sparse_tensor::CsrTensor;
 use sparse_tensor::nn::Aggregation::{
     Add, Lstm, Max, Mean, Median, Min, Mul, PowerMean, Quantile, Set2Set, Several, Softmax, Std, Var,
 };
 use sparse_tensor::nn::Coefficient::{Fixed, Trained, TrainedEach};
 use sparse_tensor::nn::{Aggregation, Edges, SageConvConfig};
-use sparse_tensor::{CsrTensor, Result};
 
 #[test]
 fn each_has_pytorch_geometrics_numbers() {
@@ -71,10 +71,6 @@ fn what_does_not_fit_is_an_error() {
     let each: Aggregation = Softmax(TrainedEach(1.0));
     assert_eq!(kind(edges.try_aggregate(edges.source(), each.init(2, &device))), "shape_mismatch");
     assert_eq!(kind(edges.try_aggregate(Tensor::ones([2, 3], &device), Add.init(3, &device))), "length_mismatch");
-}
-
-fn kind<T>(result: Result<T>) -> &'static str {
-    result.err().map_or("ok", |error| error.kind())
 }
 
 /// What is read at segments of 300 rows, in each dtype: in 16 bits counts of that size are not exact. Off the tape it

@@ -4,8 +4,8 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{DType, Device, Gradients, Int, Tensor, TensorData};
 use serde_json::Value;
-use sparse_tensor::CsrTensor;
 use sparse_tensor::ops::IndexPlan;
+use sparse_tensor::{CsrTensor, Result};
 use std::collections::BTreeMap;
 
 /// An element type, and how far results may be from PyTorch's: it sums in another order.
@@ -235,4 +235,9 @@ pub fn check_in<M: Module>(
         close(format!("{id}: {name} after training"), &found[name], expected);
     }
     close(format!("{id}: output after training"), &list(forward(&layer, &inputs)), &case["trained_out"]);
+}
+
+/// The kind of an error, or "ok".
+pub fn kind<T>(result: Result<T>) -> &'static str {
+    result.err().map_or("ok", |error| error.kind())
 }

@@ -1,7 +1,8 @@
 //! Layers that take `Edges`.
 
-use super::case::{Inputs, check, device};
+use super::case::{Inputs, check, device, kind};
 use burn::tensor::{DType, Device, Tensor};
+use sparse_tensor::data::degree_histogram;
 use sparse_tensor::nn::Aggregation::{Add, Max, Mean, Min, PowerMean, Several, Softmax, Std, Var};
 use sparse_tensor::nn::Coefficient::{Fixed, Trained};
 use sparse_tensor::nn::DegreeScaler::{Amplification, Attenuation, Identity, InverseLinear, Linear};
@@ -9,7 +10,7 @@ use sparse_tensor::nn::{
     Aggregation, AgnnConvConfig, ArmaConvConfig, DegreeScaler, DegreeScalersConfig, EdgeConvConfig, Edges,
     EgAggregation, EgConvConfig, FilmConvConfig, GatedGraphConvConfig, Gcn2ConvConfig, GenConvConfig, GineConvConfig,
     HypergraphAttention, HypergraphConvConfig, Mlp, MlpConfig, NnConvConfig, NodePairs, PnaConvConfig,
-    ResGatedConvConfig, SuperGatConvConfig, degree_histogram, gcn_normalization, symmetric_normalization,
+    ResGatedConvConfig, SuperGatConvConfig, gcn_normalization, symmetric_normalization,
 };
 use sparse_tensor::{CsrTensor, Result};
 
@@ -377,10 +378,6 @@ fn ones(rows: usize, cols: usize) -> Tensor<2> {
     Tensor::ones([rows, cols], &Device::flex())
 }
 
-fn kind<T>(result: Result<T>) -> &'static str {
-    result.err().map_or("ok", |error| error.kind())
-}
-
 #[test]
 fn wrong_widths_and_features_are_errors() {
     let a = CsrTensor::<2>::from_dense(ones(4, 4));
@@ -481,5 +478,5 @@ fn configurations_are_checked() {
 fn degrees_are_counted() {
     let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 0.0], [0.0, 2.0]], &Device::flex()));
     assert_eq!(degree_histogram(&a), [1, 1, 1]);
-    assert_eq!(degree_histogram(&CsrTensor::zeros([0, 2], &Device::flex())), [0; 0]);
+    assert_eq!(degree_histogram(&CsrTensor::<2>::zeros([0, 2], &Device::flex())), [0; 0]);
 }
