@@ -2,6 +2,7 @@
 
 use crate::any::AnyTensor;
 use crate::bytes::cast;
+use crate::dtype::unsupported;
 use crate::memory::bytes;
 use burn::backend::Backend;
 use burn::tensor::{BoolStore, Bytes, DType, Shape, TensorData, read_sync};
@@ -57,14 +58,16 @@ impl HostTensor {
     pub fn elements(&self) -> Elements<'_> {
         let bytes = self.bytes();
         match self.dtype() {
+            #[cfg(feature = "f16")]
             DType::F16 => Elements::F16(cast(bytes)),
+            #[cfg(feature = "f16")]
             DType::BF16 => Elements::Bf16(cast(bytes)),
             DType::F32 => Elements::F32(cast(bytes)),
             DType::F64 => Elements::F64(cast(bytes)),
             DType::I32 | DType::Bool(BoolStore::U32) => Elements::I32(cast(bytes)),
             DType::I64 => Elements::I64(cast(bytes)),
             DType::U8 | DType::Bool(_) => Elements::U8(bytes),
-            other => panic!("values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}"),
+            other => panic!("{}", unsupported(other)),
         }
     }
 

@@ -303,7 +303,11 @@ impl SparseError {
 
     /// A new [`UnsupportedDtype`](Self::UnsupportedDtype) from the name of the dtype.
     pub fn unsupported_dtype(op: &'static str, what: impl Into<String>, dtype: impl Into<String>) -> Self {
-        Self::UnsupportedDtype { op, what: what.into(), dtype: dtype.into() }
+        let (mut what, dtype) = (what.into(), dtype.into());
+        if !cfg!(feature = "f16") && matches!(&dtype[..], "f16" | "bf16") {
+            what += " without the feature `f16`";
+        }
+        Self::UnsupportedDtype { op, what, dtype }
     }
 
     /// A new [`WouldDensify`](Self::WouldDensify) for an operation whose result is never dense, however small.

@@ -110,6 +110,26 @@ fn the_layer_trains_on_both_layouts() {
     }
 }
 
+/// This crate turns the default features off, so it has no `f16`. A GPU has it in any case.
+#[cfg(not(feature = "wgpu"))]
+#[test]
+fn values_of_f16_without_their_feature_are_an_error() {
+    use burn::tensor::FloatDType;
+    use sparse_tensor::ops::{IndexPlan, Reduce};
+
+    let device = Device::flex();
+    let half = Tensor::<2>::ones([2, 2], &device).cast(FloatDType::F16);
+    let plan = IndexPlan::from_list(&[0, 1], 2, &device);
+    let trouble = [
+        CsrTensor::<2>::try_from_dense(half.clone()).unwrap_err(),
+        matrix(&device).try_cast(FloatDType::BF16).unwrap_err(),
+        plan.try_put(half.clone(), 0, half, Reduce::Add, true).unwrap_err(),
+    ];
+    for trouble in trouble {
+        assert!(trouble.to_string().contains("the feature `f16`"), "{trouble}");
+    }
+}
+
 #[test]
 fn files_come_back() {
     let path = std::env::temp_dir().join(format!("third-party-{}.tns", std::process::id()));

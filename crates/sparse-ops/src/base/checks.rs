@@ -1,6 +1,6 @@
 //! Checks that operations share.
 
-use super::kind::{Kind, dtype_name};
+use super::kind::{Kind, dtype_name, is_16_bit};
 use burn::tensor::{AsIndex, DType, Device, Tensor, TensorCreationOptions, kind};
 use sparse_core::{Result, SparseError};
 
@@ -54,11 +54,12 @@ pub(crate) fn same_dtype(op: &'static str, left: DType, right: DType) -> Result<
     if left == right { Ok(()) } else { Err(SparseError::dtype_mismatch(op, dtype_name(left), dtype_name(right))) }
 }
 
-/// Checks that a device has an element type. Burn panics where it does not.
+/// Checks that a device has an element type, where Burn panics, and that its kernels are compiled.
 pub fn has_dtype(op: &'static str, device: &Device, dtype: DType) -> Result<()> {
     let device = device.clone().inner();
+    let compiled = sparse_burn::is_supported(dtype) || !is_16_bit(dtype);
     // Every device has some form of Bool.
-    if dtype.is_bool() || device.supports_dtype(dtype) {
+    if dtype.is_bool() || compiled && device.supports_dtype(dtype) {
         return Ok(());
     }
     Err(SparseError::unsupported_dtype(op, format!("{device:?}"), dtype_name(dtype)))

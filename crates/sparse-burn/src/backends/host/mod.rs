@@ -10,6 +10,7 @@ mod rows;
 mod structure;
 
 use crate::bytes::cast_mut;
+use crate::dtype::unsupported;
 use crate::host_tensor::{Given, HostTensor};
 use burn::tensor::{BoolStore, Bytes, DType, TensorData};
 use sparse_core::dynamic::{ElementsMut, IdVec, Ids};
@@ -40,13 +41,15 @@ fn optional(ids: &Option<HostTensor>) -> Option<Ids<'_>> {
 /// Owned memory as the elements that it holds.
 fn elements_mut(bytes: &mut Bytes, dtype: DType) -> ElementsMut<'_> {
     match dtype {
+        #[cfg(feature = "f16")]
         DType::F16 => ElementsMut::F16(cast_mut(bytes)),
+        #[cfg(feature = "f16")]
         DType::BF16 => ElementsMut::Bf16(cast_mut(bytes)),
         DType::F32 => ElementsMut::F32(cast_mut(bytes)),
         DType::F64 => ElementsMut::F64(cast_mut(bytes)),
         DType::I32 | DType::Bool(BoolStore::U32) => ElementsMut::I32(cast_mut(bytes)),
         DType::I64 => ElementsMut::I64(cast_mut(bytes)),
         DType::U8 | DType::Bool(_) => ElementsMut::U8(bytes),
-        other => panic!("values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}"),
+        other => panic!("{}", unsupported(other)),
     }
 }
