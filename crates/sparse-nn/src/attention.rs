@@ -36,6 +36,17 @@ pub(super) trait AttentionLayer {
     }
 }
 
+/// Checks that a node can attend to itself where targets have another width than sources.
+pub(super) fn check_loops(op: &'static str, self_loops: bool, d_input: usize, d_target: Option<usize>) -> Result<()> {
+    match d_target {
+        Some(d_target) if self_loops && d_target != d_input => {
+            let message = "use with_self_loops(false): targets with another number of features are no sources";
+            Err(SparseError::invalid(op, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks a configuration. How many features all heads have together, and how many the result.
 pub(super) fn widths(op: &'static str, [heads, each]: [usize; 2], concat: bool, dropout: f64) -> Result<[usize; 2]> {
     if heads == 0 {
@@ -82,6 +93,7 @@ impl<'a> Call<'a> {
     pub(super) fn attended(
         &self,
         value: &Linear,
+        d_target: usize,
         edge: &Option<Linear>,
         heads: usize,
         self_loops: bool,
@@ -89,7 +101,7 @@ impl<'a> Call<'a> {
         let Self { op, adjacency, .. } = *self;
         let [d_input, _] = value.weight.lazy_shape().dims();
         self.source.check(op, adjacency, d_input)?;
-        self.target.check_targets(op, adjacency, d_input)?;
+        self.target.check_targets(op, adjacency, d_target)?;
         if let Some(features) = &self.edges {
             let Some(edge) = edge else {
                 let message = "use with_d_edge in the configuration: the layer has no edge features";
@@ -286,7 +298,7 @@ macro_rules! attention_forwards {
         }
 
         /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
-        /// `target [M, d_input]`, and features of the edges if there are any. In a layer with self loops target `i`
+        /// `target [M, d_target]`, and features of the edges if there are any. In a layer with self loops target `i`
         /// also attends to source `i`, so there the targets must be the first sources, in order.
         ///
         /// # Errors

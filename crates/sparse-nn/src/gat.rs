@@ -1,7 +1,7 @@
 //! Graph attention.
 
 use super::activation::leaky_relu;
-use super::attention::{Attended, AttentionLayer, Call, attention_forwards, head_scores, widths};
+use super::attention::{Attended, AttentionLayer, Call, attention_forwards, check_loops, head_scores, widths};
 use super::features::{Features, glorot, glorot_linear, zeros};
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -18,6 +18,10 @@ pub struct GatConvConfig {
     pub d_input: usize,
     /// Number of output features of each head.
     pub d_output: usize,
+    /// Number of input features of a target, if targets have a weight of their own. If it is another one, the layer
+    /// cannot have self loops.
+    #[config(default = "None")]
+    pub d_target: Option<usize>,
     /// Number of heads.
     #[config(default = 1)]
     pub heads: usize,
@@ -69,8 +73,10 @@ pub struct GatConvConfig {
 /// ```
 #[derive(Module, Debug)]
 pub struct GatConv {
-    /// `W`, `[d_input, heads * d_output]` (PyG's `lin`).
+    /// `W`, `[d_input, heads * d_output]` (PyG's `lin`, or `lin_src`).
     pub linear: Linear,
+    /// The map of the targets, `[d_target, heads * d_output]`, if it is not `W` (PyG's `lin_dst`).
+    pub target_linear: Option<Linear>,
     /// `s`, `[heads, d_output]` (PyG's `att_src`).
     pub source: Param<Tensor<2>>,
     /// `t`, `[heads, d_output]` (PyG's `att_dst`).
@@ -88,6 +94,7 @@ pub struct GatConv {
     concat: bool,
     negative_slope: f64,
     self_loops: bool,
+    d_target: usize,
 }
 
 impl GatConvConfig {
@@ -95,23 +102,29 @@ impl GatConvConfig {
     ///
     /// # Errors
     ///
-    /// `invalid` for 0 heads, and for a dropout outside `[0, 1)`.
+    /// `invalid` for 0 heads, for a dropout outside `[0, 1)`, and for self loops of targets with another number of
+    /// features.
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<GatConv> {
         let shape = [self.heads, self.d_output];
-        let [width, out] = widths("GatConvConfig::init", shape, self.concat, self.dropout)?;
+        const OP: &str = "GatConvConfig::init";
+        let [width, out] = widths(OP, shape, self.concat, self.dropout)?;
+        check_loops(OP, self.self_loops, self.d_input, self.d_target)?;
+        let d_target = self.d_target.unwrap_or(self.d_input);
         Ok(GatConv {
             linear: glorot_linear(self.d_input, width, device),
+            target_linear: self.d_target.map(|d_target| glorot_linear(d_target, width, device)),
             source: glorot(shape, shape, device),
             target: glorot(shape, shape, device),
             edge: self.d_edge.map(|d_edge| glorot_linear(d_edge, width, device)),
             edge_attention: self.d_edge.map(|_| glorot(shape, shape, device)),
-            residual: self.residual.then(|| glorot_linear(self.d_input, out, device)),
+            residual: self.residual.then(|| glorot_linear(d_target, out, device)),
             bias: self.bias.then(|| zeros(out, device)),
             dropout: DropoutConfig::new(self.dropout).init(),
             concat: self.concat,
             negative_slope: self.negative_slope,
             self_loops: self.self_loops,
+            d_target,
         })
     }
 }
@@ -148,9 +161,10 @@ impl GatConv {
 impl AttentionLayer for GatConv {
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
         let heads = self.source.lazy_shape().dims::<2>()[0];
-        let mut to = call.attended(&self.linear, &self.edge, heads, self.self_loops)?;
-        // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
-        let target = call.target.times(call.op, head_scores(self.linear.weight.val(), self.target.val()))?;
+        let mut to = call.attended(&self.linear, self.d_target, &self.edge, heads, self.self_loops)?;
+        // Of the targets only their scores are needed: <t, W x> is a product with [d_target, heads] numbers.
+        let of_targets = self.target_linear.as_ref().unwrap_or(&self.linear).weight.val();
+        let target = call.target.times(call.op, head_scores(of_targets, self.target.val()))?;
         let mut scores = read_ends(&to.pattern, target, head_scores(to.value.clone(), self.source.val()));
         if let (Some((features, weight)), Some(vectors)) = (to.features.take(), &self.edge_attention) {
             scores = scores + features.matmul(head_scores(weight, vectors.val()));

@@ -1,6 +1,6 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, AttentionLayer, Call, attention_forwards, widths};
+use super::attention::{Attended, AttentionLayer, Call, attention_forwards, check_loops, widths};
 use super::features::{Features, glorot, glorot_linear, zeros};
 use super::gatv2_scores::gatv2_scores;
 use burn::config::Config;
@@ -9,7 +9,7 @@ use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::Scores;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of a [`Gatv2Conv`].
 #[derive(Config, Debug)]
@@ -18,6 +18,10 @@ pub struct Gatv2ConvConfig {
     pub d_input: usize,
     /// Number of output features of each head.
     pub d_output: usize,
+    /// Number of input features of a target, if it is another one. Then the layer has neither self loops nor shared
+    /// weights.
+    #[config(default = "None")]
+    pub d_target: Option<usize>,
     /// Number of heads.
     #[config(default = 1)]
     pub heads: usize,
@@ -90,6 +94,7 @@ pub struct Gatv2Conv {
     concat: bool,
     negative_slope: f64,
     self_loops: bool,
+    d_target: usize,
 }
 
 impl Gatv2ConvConfig {
@@ -98,26 +103,35 @@ impl Gatv2ConvConfig {
     ///
     /// # Errors
     ///
-    /// `invalid` for 0 heads, and for a dropout outside `[0, 1)`.
+    /// `invalid` for 0 heads, for a dropout outside `[0, 1)`, and for self loops or shared weights where targets have
+    /// another number of features.
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<Gatv2Conv> {
         let shape = [self.heads, self.d_output];
-        let [width, out] = widths("Gatv2ConvConfig::init", shape, self.concat, self.dropout)?;
-        let linear = || Linear {
-            weight: glorot([self.d_input, width], [self.d_input, width], device),
-            ..LinearConfig::new(self.d_input, width).with_bias(self.bias).init(device)
+        const OP: &str = "Gatv2ConvConfig::init";
+        let [width, out] = widths(OP, shape, self.concat, self.dropout)?;
+        check_loops(OP, self.self_loops, self.d_input, self.d_target)?;
+        let d_target = self.d_target.unwrap_or(self.d_input);
+        if self.share_weights && d_target != self.d_input {
+            let message = "use with_share_weights(false): targets have another number of features than sources";
+            return Err(SparseError::invalid(OP, message));
+        }
+        let linear = |d_input| Linear {
+            weight: glorot([d_input, width], [d_input, width], device),
+            ..LinearConfig::new(d_input, width).with_bias(self.bias).init(device)
         };
         Ok(Gatv2Conv {
-            source: linear(),
-            target: (!self.share_weights).then(linear),
+            source: linear(self.d_input),
+            target: (!self.share_weights).then(|| linear(d_target)),
             attention: glorot(shape, shape, device),
             edge: self.d_edge.map(|d_edge| glorot_linear(d_edge, width, device)),
-            residual: self.residual.then(|| glorot_linear(self.d_input, out, device)),
+            residual: self.residual.then(|| glorot_linear(d_target, out, device)),
             bias: self.bias.then(|| zeros(out, device)),
             dropout: DropoutConfig::new(self.dropout).init(),
             concat: self.concat,
             negative_slope: self.negative_slope,
             self_loops: self.self_loops,
+            d_target,
         })
     }
 }
@@ -139,7 +153,7 @@ impl Gatv2Conv {
 impl AttentionLayer for Gatv2Conv {
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
         let heads = self.attention.lazy_shape().dims::<2>()[0];
-        let mut to = call.attended(&self.source, &self.edge, heads, self.self_loops)?;
+        let mut to = call.attended(&self.source, self.d_target, &self.edge, heads, self.self_loops)?;
         let target = call.target.linear(call.op, self.target.as_ref().unwrap_or(&self.source))?;
         let (ends, edges) = ([target, to.value.clone()], to.features.take());
         let scores = gatv2_scores(&to.pattern, ends, self.attention.val(), edges, self.negative_slope);

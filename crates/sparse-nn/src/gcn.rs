@@ -49,7 +49,8 @@ pub struct GcnConvConfig {
 /// **`A` is taken as it is**: by default the layer does not normalise and adds no self loops. PyG's `GCNConv` does
 /// both. Give it [`gcn_normalization`](crate::gcn_normalization)`(&adjacency, 1.0)`, made once for all layers, or
 /// set `normalize` in the configuration: then the layer gets the adjacency with the edge weights as its values, and
-/// normalises it in each step. `X` has the features of the nodes. The sparse product is the one with fewer columns:
+/// normalises it in each step. A bipartite graph has a rectangular `A`, such as
+/// [`bipartite_normalization`](crate::bipartite_normalization) gives, and `X` is that of its sources. `X` has the features of the nodes. The sparse product is the one with fewer columns:
 /// `A (X W)`, or `(A X) W` for dense `X` with fewer features than the result, as in DGL. If nothing but the weight and
 /// the bias is tracked, the second order has no sparse product in the backward pass. Gradients reach the weight, the
 /// bias, `X`, and the values of `A` if they are tracked. In a module of one's own `A` can be a field: a `CsrTensor` is
@@ -104,7 +105,8 @@ impl GcnConvConfig {
 }
 
 impl GcnConv {
-    /// `A X W + b` for dense features: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
+    /// `A X W + b` for dense features: `adjacency [M, N]`, `x [N, d_input]` to `[M, d_output]`; `M` is `N` with
+    /// `normalize`.
     ///
     /// # Errors
     ///
@@ -125,7 +127,7 @@ impl GcnConv {
         self.operator(adjacency)?.try_matmul_then(linear(x, weight, Epilogue::default()), epilogue)
     }
 
-    /// `A X W + b` for sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
+    /// `A X W + b` for sparse features, which stay sparse: `adjacency [M, N]`, `x [N, d_input]` to `[M, d_output]`.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
 //! | on all cores | [`dropout`], [`elu`], [`leaky_relu`], and [`sparse_dropout`] of stored values |
-//! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
+//! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`], [`bipartite_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
 //! | coarser graphs | [`TopKPool`] |
@@ -115,8 +115,9 @@ pub use mlp::{Mlp, MlpConfig, NodeNetwork};
 pub use negative::{negative_sampling, try_negative_sampling};
 pub use nn_conv::{NnConv, NnConvConfig};
 pub use normalization::{
-    gcn_normalization, row_normalization, symmetric_normalization, try_gcn_normalization, try_gcn_normalization_async,
-    try_row_normalization, try_symmetric_normalization, try_symmetric_normalization_async,
+    bipartite_normalization, gcn_normalization, row_normalization, symmetric_normalization,
+    try_bipartite_normalization, try_gcn_normalization, try_gcn_normalization_async, try_row_normalization,
+    try_symmetric_normalization, try_symmetric_normalization_async,
 };
 pub use pna::{PnaConv, PnaConvConfig};
 pub use pooling::{

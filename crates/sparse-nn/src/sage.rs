@@ -17,6 +17,9 @@ pub struct SageConvConfig {
     pub d_input: usize,
     /// Number of output features of a node.
     pub d_output: usize,
+    /// Number of input features of a target, if it is another one.
+    #[config(default = "None")]
+    pub d_target: Option<usize>,
     /// How neighbours are aggregated.
     #[config(default = "Aggregation::Mean")]
     pub aggregation: Aggregation,
@@ -67,6 +70,7 @@ pub struct SageConv {
     /// How neighbours are aggregated.
     pub aggregator: Aggregator,
     d_input: usize,
+    d_target: usize,
     normalize: bool,
 }
 
@@ -82,10 +86,11 @@ impl SageConvConfig {
         let linear = |d_input, d_output, bias| LinearConfig::new(d_input, d_output).with_bias(bias).init(device);
         Ok(SageConv {
             neighbours: linear(self.aggregation.d_output(d_input), d_output, self.bias),
-            root: self.root_weight.then(|| linear(d_input, d_output, false)),
+            root: self.root_weight.then(|| linear(self.d_target.unwrap_or(d_input), d_output, false)),
             projection: self.project.then(|| linear(d_input, d_input, true)),
             aggregator: self.aggregation.try_init(d_input, device)?,
             d_input,
+            d_target: self.d_target.unwrap_or(d_input),
             normalize: self.normalize,
         })
     }
@@ -119,7 +124,7 @@ impl SageConv {
     }
 
     /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]` and
-    /// `target [M, d_input]` to `[M, d_output]`.
+    /// `target [M, d_target]` to `[M, d_output]`.
     ///
     /// # Errors
     ///
@@ -142,7 +147,7 @@ impl SageConv {
         target: Features<'_>,
     ) -> Result<Tensor<2>> {
         source.check(op, adjacency, self.d_input)?;
-        target.check_targets(op, adjacency, self.d_input)?;
+        target.check_targets(op, adjacency, self.d_target)?;
         let source = match &self.projection {
             Some(projection) => Features::Dense(relu(source.linear(op, projection)?)),
             None => source,

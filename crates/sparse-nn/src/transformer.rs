@@ -18,6 +18,9 @@ pub struct TransformerConvConfig {
     pub d_input: usize,
     /// Number of output features of each head.
     pub d_output: usize,
+    /// Number of input features of a target, if it is another one.
+    #[config(default = "None")]
+    pub d_target: Option<usize>,
     /// Number of heads.
     #[config(default = 1)]
     pub heads: usize,
@@ -68,9 +71,9 @@ pub struct TransformerConvConfig {
 /// ```
 #[derive(Module, Debug)]
 pub struct TransformerConv {
-    /// `Q`, `[d_input, heads * d_output]`.
+    /// `Q`, `[d_target, heads * d_output]`.
     pub query: Linear,
-    /// `K`, of the same shape.
+    /// `K`, `[d_input, heads * d_output]`.
     pub key: Linear,
     /// `V`, of the same shape.
     pub value: Linear,
@@ -100,12 +103,13 @@ impl TransformerConvConfig {
             return Err(SparseError::invalid(OP, "use with_root_weight(true): the gate of beta weighs the root"));
         }
         let linear = |from, to, bias| LinearConfig::new(from, to).with_bias(bias).init(device);
+        let d_target = self.d_target.unwrap_or(self.d_input);
         Ok(TransformerConv {
-            query: linear(self.d_input, width, self.bias),
+            query: linear(d_target, width, self.bias),
             key: linear(self.d_input, width, self.bias),
             value: linear(self.d_input, width, self.bias),
             edge: self.d_edge.map(|d_edge| linear(d_edge, width, false)),
-            root: self.root_weight.then(|| linear(self.d_input, out, self.bias)),
+            root: self.root_weight.then(|| linear(d_target, out, self.bias)),
             gate: self.beta.then(|| linear(3 * out, 1, false)),
             dropout: DropoutConfig::new(self.dropout).init(),
             heads: self.heads,
@@ -121,7 +125,8 @@ impl TransformerConv {
 impl AttentionLayer for TransformerConv {
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
         let (op, heads) = (call.op, self.heads);
-        let to = call.attended(&self.value, &self.edge, heads, false)?;
+        let [d_target, _] = self.query.weight.lazy_shape().dims();
+        let to = call.attended(&self.value, d_target, &self.edge, heads, false)?;
         if self.edge.is_some() && call.edges.is_none() {
             return Err(SparseError::invalid(op, "use forward_edges: the layer has features of edges"));
         }

@@ -10,3 +10,4 @@ mod knowledge;
 mod links;
 mod messages;
 mod readouts;
+mod typed;
