@@ -3,7 +3,8 @@
 use core::fmt::{Display, Formatter};
 use serde::{Deserialize, Serialize};
 
-/// The type of an edge in a graph whose nodes have types: from nodes of the type `source` to nodes of the type `target`.
+/// The type of an edge in a graph whose nodes have types: from nodes of the type `source` to nodes of the type
+/// `target`.
 ///
 /// The adjacency of a type is `[M, N]`, with a row for each node of `target` and a column for each node of `source`.
 ///

@@ -50,11 +50,12 @@ pub struct GcnConvConfig {
 /// both. Give it [`gcn_normalization`](crate::gcn_normalization)`(&adjacency, 1.0)`, made once for all layers, or
 /// set `normalize` in the configuration: then the layer gets the adjacency with the edge weights as its values, and
 /// normalises it in each step. A bipartite graph has a rectangular `A`, such as
-/// [`bipartite_normalization`](crate::bipartite_normalization) gives, and `X` is that of its sources. `X` has the features of the nodes. The sparse product is the one with fewer columns:
-/// `A (X W)`, or `(A X) W` for dense `X` with fewer features than the result, as in DGL. If nothing but the weight and
-/// the bias is tracked, the second order has no sparse product in the backward pass. Gradients reach the weight, the
-/// bias, `X`, and the values of `A` if they are tracked. In a module of one's own `A` can be a field: a `CsrTensor` is
-/// a constant, a [`CsrParam`](sparse_ops::module::CsrParam) trains the edge weights.
+/// [`bipartite_normalization`](crate::bipartite_normalization) gives. `X` has the features of the nodes, there those of
+/// the sources. The sparse product is the one with fewer columns: `A (X W)`, or `(A X) W` for dense `X` with fewer
+/// features than the result, as in DGL. If nothing but the weight and the bias is tracked, the second order has no
+/// sparse product in the backward pass. Gradients reach the weight, the bias, `X`, and the values of `A` if they are
+/// tracked. In a module of one's own `A` can be a field: a `CsrTensor` is a constant, a
+/// [`CsrParam`](sparse_ops::module::CsrParam) trains the edge weights.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
 ///

@@ -23,7 +23,8 @@
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
 //! | on all cores | [`dropout`], [`elu`], [`leaky_relu`], and [`sparse_dropout`] of stored values |
-//! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`], [`bipartite_normalization`] |
+//! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
+//! | the same, of two kinds of nodes | [`bipartite_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
 //! | coarser graphs | [`TopKPool`] |

@@ -43,7 +43,8 @@ pub struct RgcnConvConfig {
 ///
 /// There is one adjacency for each relation; their values are edge weights. With bases the weights are
 /// `W_r = sum_b C_rb V_b`, and with blocks they are block-diagonal: both keep their number small. Sparse features stay
-/// sparse with add and mean. Relations without edges cost nothing. (PyG's `RGCNConv`; it has one list of edges and a type for each.)
+/// sparse with add and mean. Relations without edges cost nothing. (PyG's `RGCNConv`; it has one list of edges and a
+/// type for each.)
 ///
 /// Cost: for each relation with edges `O(nnz_r * F + N * d_input * d_output)`, with `F` the smaller number of
 /// features (for max that of the input).

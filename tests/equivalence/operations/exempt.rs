@@ -51,8 +51,8 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     (
         "fn",
         "parts of models: nn/tests/suite/layers",
-        "dot_decoder gcn_normalization global_add_pool global_attention_pool global_max_pool global_mean_pool \
-         graph_softmax negative_sampling",
+        "bipartite_normalization dot_decoder gcn_normalization global_add_pool global_attention_pool global_max_pool \
+         global_mean_pool graph_softmax negative_sampling",
     ),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
     ("fn", "the pool of results: tests/allocations.rs", "memory_report release_pool set_pool_limit"),
