@@ -56,6 +56,23 @@ fn items(items: usize) -> Forced {
 const LENGTHS: [usize; 13] = [0, 1, 2, 255, 256, 257, 3071, 3072, 3073, 4095, 4096, 4097, 100_000];
 
 #[test]
+fn extremes_of_every_length() {
+    let _turn = TURN.lock();
+    for dtype in dtypes() {
+        for length in LENGTHS.into_iter().filter(|&length| length > 0) {
+            let numbers: Vec<i64> = (0..length as i64).map(|k| (k * 7919 + 13) % 100_003 - 50_000).collect();
+            let want = [*numbers.iter().min().unwrap(), *numbers.iter().max().unwrap()];
+            let tensor = ints(&numbers, [length], &gpu(), dtype);
+            let ((got, count), _) = forced(Forced::default(), || (kernel::extremes(&tensor), launches()));
+            assert_eq!(list(got), want, "{length} numbers, {dtype:?}");
+            // Each launch leaves a 64th.
+            let most = [64, 4096, usize::MAX].iter().position(|&most| length <= most).unwrap() + 1;
+            assert_eq!(count, most, "launches for {length} numbers");
+        }
+    }
+}
+
+#[test]
 fn keys_of_every_length() {
     let _turn = TURN.lock();
     let (mut data, hosted) = (Data::new(60), host_fallbacks());

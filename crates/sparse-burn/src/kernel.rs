@@ -164,6 +164,9 @@ kernels! {
     /// have no cast of integers, and end the session.
     cast_ints CastInts[const D: usize](values: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int>;
 
+    /// The least and the largest of some integers, of which there is one at least: two numbers.
+    extremes Extremes(ints: Ints) -> Ints;
+
     /// Group boundaries of ascending group ids.
     compress Compress(ids: Ints, groups: usize) -> Ints;
 

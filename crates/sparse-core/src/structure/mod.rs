@@ -10,7 +10,7 @@ mod sort;
 pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
 pub use coalesce::{Coalesced, coalesce};
 pub use group::{Segments, group_by, group_with};
-pub use ptr::{cast_ids, compress, expand_ptr, scan};
+pub use ptr::{cast_ids, compress, expand_ptr, extremes, scan};
 pub use sort::sort_coords;
 
 pub(crate) mod dynamic {

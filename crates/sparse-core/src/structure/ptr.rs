@@ -2,7 +2,7 @@
 
 use crate::Index;
 use crate::memory::{unwritten, zeroed};
-use crate::par::{by_elements, even, for_pieces};
+use crate::par::{by_elements, even, for_pieces, map};
 
 /// Compresses sorted row ids into `groups + 1` row pointers: `ptr[r]` is the number of ids smaller than `r`.
 ///
@@ -66,6 +66,13 @@ pub fn cast_ids<I: Index, J: Index>(ids: &[I]) -> Vec<J> {
     out
 }
 
+/// The least and the largest of some indices, of which there is one at least. O(n), parallel.
+pub fn extremes<I: Index>(ids: &[I]) -> [I; 2] {
+    let ends = |ids: &[I]| ids.iter().fold([ids[0]; 2], |[low, high], &id| [low.min(id), high.max(id)]);
+    let parts = even(ids.len(), 1);
+    ends(&map(parts.len(), &|k| ends(&ids[parts[k].clone()])).concat())
+}
+
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use crate::Index;
@@ -77,6 +84,11 @@ pub(super) mod dynamic {
             Ids::I32(ids) => IdVec::I64(super::cast_ids(ids)),
             Ids::I64(ids) => IdVec::I32(super::cast_ids(ids)),
         }
+    }
+
+    /// See [`extremes`](crate::extremes()).
+    pub fn extremes(ids: Ids<'_>) -> IdVec {
+        with_ids!(ids, I => I::id_vec(super::extremes::<I>(I::ids(ids)).to_vec()))
     }
 
     /// See [`scan`](crate::scan()).

@@ -120,6 +120,15 @@ fn keys_out_of_range_panic() {
 }
 
 #[test]
+fn extremes_are_those_of_a_loop() {
+    for n in [1, 2, 1000, 200_000] {
+        let ids: Vec<i64> = random(n, 1 << 40, 3).iter().map(|id| id - (1 << 39)).collect();
+        assert_eq!(extremes(&ids), [*ids.iter().min().unwrap(), *ids.iter().max().unwrap()]);
+    }
+    assert_eq!(extremes(&[7i32, -3, 7]), [-3, 7]);
+}
+
+#[test]
 fn a_cast_wraps() {
     assert_eq!(cast_ids::<i64, i32>(&[-1, 1 << 31, (1 << 32) + 7]), [-1, i32::MIN, 7]);
     assert_eq!(cast_ids::<i32, i64>(&[-1, i32::MAX]), [-1, i64::from(i32::MAX)]);

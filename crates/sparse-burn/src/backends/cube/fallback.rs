@@ -7,7 +7,6 @@ use crate::backend::{Declined, Kernel};
 use crate::host_tensor::{HostAccess, data};
 use crate::kernel_args::{KernelValue, Of};
 use crate::replay;
-use burn::backend::ops::IntTensorOps;
 use burn::tensor::TensorData;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
@@ -84,13 +83,6 @@ pub(super) fn last(tensor: &CubeTensor) -> i64 {
     let end = length - 1..length;
     let one = burn_cubecl::kernel::slice(tensor.clone(), std::slice::from_ref(&end));
     read(one).iter::<i64>().next().expect("one number")
-}
-
-/// The least and the largest of some integers, in one read.
-pub(super) fn bounds(tensor: CubeTensor) -> (i64, i64) {
-    let both = CubeBackend::int_cat(vec![CubeBackend::int_min(tensor.clone()), CubeBackend::int_max(tensor)], 0);
-    let list: Vec<i64> = read(both).iter::<i64>().collect();
-    (list[0], list[1])
 }
 
 #[cfg(test)]

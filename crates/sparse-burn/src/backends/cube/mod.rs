@@ -16,6 +16,7 @@
 //! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 
 mod cumsum;
+mod extremes;
 mod extremum;
 mod fallback;
 pub mod forced;

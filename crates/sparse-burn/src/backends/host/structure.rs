@@ -3,7 +3,7 @@
 use super::{index_dtype, list};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
-    CastIds, CastInts, Coalesce, Compress, ExpandPtr, GroupBy, GroupWith, Scan, ValidateCoo, ValidateCsr,
+    CastIds, CastInts, Coalesce, Compress, ExpandPtr, Extremes, GroupBy, GroupWith, Scan, ValidateCoo, ValidateCsr,
 };
 use crate::replay::is_dropped;
 use burn::tensor::TensorData;
@@ -88,6 +88,12 @@ impl CastInts<HostTensor> {
                 TensorData::from_bytes(cast.into_bytes(), dims, dtype)
             }
         }
+    }
+}
+
+impl Extremes<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        list(dynamic::extremes(self.ints.ids()))
     }
 }
 

@@ -65,6 +65,7 @@ results! {
     Compress -> Meta: |own| own.ids.sized([own.groups + 1]);
     DropValues -> Meta: |own| own.values.clone();
     ExpandPtr -> Meta: |own| own.ptr.sized([own.nnz]);
+    Extremes -> Meta: |own| own.ints.sized([2]);
     ExtremumColsBackward -> Meta: |own| own.reads[1].clone();
     ExtremumRowsBackward -> (Meta, Option<Meta>): |own| {
         (own.grad.clone(), own.need_values.then(|| own.reads[0].clone()))

@@ -47,7 +47,7 @@ pub fn try_unique(ids: Tensor<1, Int>) -> Result<(Tensor<1, Int>, IndexPlan)> {
         let map = RowMap::new(index_tensor(keys.clone(), index_dtype_for(0)), 0);
         return Ok((index_tensor(keys, own), IndexPlan::of_map(map)));
     }
-    let ends = read_all(Tensor::cat(vec![keys.clone().min(), keys.clone().max()], 0));
+    let ends = read_all(kernel::extremes(keys.clone()));
     let (least, largest) = (ends[0], ends[1]);
     if own == DType::U64 && largest == i64::MAX {
         return Err(SparseError::overflow(OP, "an id", i64::MAX as u128 - 1, i64::MAX));

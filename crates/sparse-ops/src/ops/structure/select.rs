@@ -171,7 +171,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !self.fill.is_undefined() {
             return Ok(());
         }
-        if index::read(map.max()) < self.nnz() {
+        if index::read(kernel::extremes(map).narrow(0, 1, 1)) < self.nnz() {
             return Ok(());
         }
         Err(SparseError::undefined_fill(op, "use with_fill to give elements that are not stored a value"))

@@ -9,7 +9,7 @@
 //! Where an index serves a whole step along the axis, a unit has a vector of adjacent cells. Where each value has its
 //! own index, adjacent cells have values at unrelated positions, and a unit has one cell.
 
-use super::fallback::bounds;
+use super::extremes::bounds;
 use super::forced;
 use super::hardware::Grid;
 use super::launch::{

@@ -1,6 +1,7 @@
 //! Checks coordinates and compressed rows.
 
-use super::super::fallback::{bounds, supported};
+use super::super::extremes::bounds;
+use super::super::fallback::supported;
 use super::super::launch::{arg, count, empty, flat, launch, number, runs, stored, upload};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{ValidateCoo, ValidateCsr};
