@@ -8,7 +8,7 @@
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
 //!   Devices of another machine: `remote` (a feature).
 //! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
-//! - How to use it all, in fourteen chapters: `book`.
+//! - How to use it all, in chapters: `book`.
 //!
 //! ```
 //! use burn::prelude::*;

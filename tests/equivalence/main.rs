@@ -20,7 +20,7 @@
 //! With `SPARSE_EQUIV_INDEX` the draws use 32-bit indices up to that number and 64-bit ones above.
 //! With `SPARSE_EQUIV_BUFFER` a GPU runs the draws as if its buffers had so few bytes.
 //!
-//! Then as many programs, which are chains of operations (`programs.rs`); `SPARSE_EQUIV_PROGRAMS` sets another number.
+//! Then as many programs, which are chains of operations (`programs`); `SPARSE_EQUIV_PROGRAMS` sets another number.
 //!
 //! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`. Each
 //! such cell has at most 12 draws. If `SPARSE_EQUIV_DRAWS` is lower, a cell ends after that many, or later, as soon as

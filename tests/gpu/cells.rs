@@ -134,7 +134,7 @@ fn numbers_that_are_not_finite() {
 }
 
 #[test]
-fn integers() {
+fn integers_wrap_as_on_flex() {
     let _turn = TURN.lock();
     for (sizes, along) in [([2, 3, 130], false), ([2, 6, 400], true)] {
         let cells = Cells::new(sizes, along, Reduce::Add);
@@ -274,7 +274,7 @@ fn one_gradient() {
 
 /// Reads by steps and by single elements, at widths that vectors do and do not divide.
 #[test]
-fn reads() {
+fn reads_by_steps_and_by_elements() {
     let _turn = TURN.lock();
     for inner in [1, 2, 3, 4, 6, 8] {
         let (mut data, outer, len, count) = (Data::new(32), 3, 5, 7);

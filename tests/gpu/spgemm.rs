@@ -241,7 +241,7 @@ fn lists_in_parts() {
 
 /// A product has two reads, a known pattern none.
 #[test]
-fn reads() {
+fn a_product_reads_twice_and_a_known_one_never() {
     let _turn = TURN.lock();
     let (mut data, device) = (Data::new(43), gpu());
     let a = matrix(&rows(&mut data, [5; 90], 90), [90, 90], &device);

@@ -22,7 +22,7 @@ fn structure_and_arithmetic() {
 
 /// Patterns are sorted, merged, joined, searched and checked on the device.
 #[test]
-fn patterns() {
+fn patterns_are_those_of_flex() {
     let _turn = TURN.lock();
     let mut data = Data::new(5);
     let (m, n, nnz) = (90usize, 70usize, 3000usize);

@@ -8,7 +8,7 @@ use sparse_tensor::host_fallbacks;
 use sparse_tensor::nn::{elu, leaky_relu};
 
 #[test]
-fn products() {
+fn products_of_short_and_long_rows() {
     let _turn = TURN.lock();
     // Short rows, long rows (a cube for each), one long row among short ones, and widths that vectors do and do not
     // divide.
@@ -128,7 +128,7 @@ fn long_products_beside_a_zero() {
 
 /// Also of numbers whose exponential is infinite.
 #[test]
-fn activations() {
+fn activations_and_their_slopes() {
     let _turn = TURN.lock();
     let x: Vec<f32> = Data::new(6).floats(998).into_iter().map(|x| x * 5.0).chain([100.0, 0.0]).collect();
     agree("elu and leaky_relu", |device| {

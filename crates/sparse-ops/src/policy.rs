@@ -1,5 +1,5 @@
 //! Which way a step goes: a kernel of ours or Burn's operation, one pass or several. What the device or a size decides
-//! is here, with its reason.
+//! is here, with its reason. (The cast of an index is decided in `base/index.rs`, which is below this file.)
 
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
@@ -23,7 +23,7 @@ pub(crate) fn plans_products(device: &Device) -> bool {
     !is_gpu(device)
 }
 
-/// Whether the two gradients of a product come from one pass. A GPU computes them apart.
+/// Whether the two gradients of a product come from one pass. A GPU computes each in a pass of its own.
 pub(crate) fn joins_gradients(device: &Device) -> bool {
     !is_gpu(device)
 }

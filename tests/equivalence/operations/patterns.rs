@@ -177,20 +177,20 @@ fn both(a: &[bool], b: &[bool]) -> Vec<bool> {
 }
 
 /// A tensor of fill zero and another of its shape, whose pattern counts.
-fn beside<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K>, Input<P, D, K>) {
+fn with_a_pattern<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K>, Input<P, D, K>) {
     let a = draw.unfilled(Values::Any);
     let b = draw.second_operand(&a, Values::Any);
     (a, b)
 }
 
 pub(super) fn intersect_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D, K>(draw);
+    let (a, b) = with_a_pattern::<P, D, K>(draw);
     let stored = both(&a.host.mask(), &b.host.mask());
     both_sides(|| Stored(a.sparse.intersect_with(&b.sparse)), || (keep(a.dense, b.host.mask()), stored))
 }
 
 pub(super) fn difference<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D, K>(draw);
+    let (a, b) = with_a_pattern::<P, D, K>(draw);
     let others: Vec<bool> = b.host.mask().into_iter().map(|other| !other).collect();
     let stored = both(&a.host.mask(), &others);
     both_sides(|| Stored(a.sparse.difference(&b.sparse)), || (keep(a.dense, others), stored))

@@ -15,8 +15,8 @@ operations! { "reductions";
     norm_dim [all] gradient, |h| NORMS.into_iter().for_each(|p| h.axes(|x, axis| x.norm_dim(p, axis)));
     norm_dims [all] gradient, |h| h.several(|x, axes| x.norm_dims(2.0, axes));
     norm [all] gradient, |h| [2.0, f64::INFINITY].into_iter().for_each(|p| h.each(|x| x.norm(p)));
-    softmax [all] gradient, |h| huge_lines(h, |x, axis| x.try_softmax(axis));
-    log_softmax [all] gradient, |h| huge_lines(h, |x, axis| x.try_log_softmax(axis));
+    softmax [all] gradient, |h| oversized_lines(h, |x, axis| x.try_softmax(axis));
+    log_softmax [all] gradient, |h| oversized_lines(h, |x, axis| x.try_log_softmax(axis));
 }
 
 pub fn mean_of<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
@@ -104,7 +104,7 @@ fn along_lines<P: Build, const D: usize>(
 }
 
 /// Every line has a fill of its own, unless it lies in the blocks or only what is specified counts.
-fn huge_lines<P: Build, const D: usize>(
+fn oversized_lines<P: Build, const D: usize>(
     h: &Oversized<P, D>,
     own: impl Fn(&SparseTensor<P, D>, isize) -> sparse_tensor::Result<SparseTensor<P, D>>,
 ) {

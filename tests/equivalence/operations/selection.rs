@@ -11,7 +11,7 @@ use sparse_tensor::ops::IndexPlan;
 operations! { "shape and selection";
     reshape of Float Int Bool [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
         batched_same] gradient,
-        |h| h.each(|x| x.reshape(huge_shape::<D, D2>(x.dims(), h.rows())));
+        |h| h.each(|x| x.reshape(oversized_shape::<D, D2>(x.dims(), h.rows())));
     flatten of Float Int Bool [coo_down hybrid_down batched_down] gradient, |h| h.each(|x| x.flatten::<D2>(0, 1));
     squeeze_dim of Float Int Bool [coo_down hybrid_down batched_down] gradient,
         |h| h.each(|x| x.narrow(0, 0, 1).squeeze_dim::<D2>(0));
@@ -47,7 +47,7 @@ operations! { "shape and selection";
 }
 
 /// Another shape of `D2` dims for oversized inputs, whose rows are at `rows`.
-fn huge_shape<const D: usize, const D2: usize>(shape: [usize; D], rows: usize) -> [usize; D2] {
+fn oversized_shape<const D: usize, const D2: usize>(shape: [usize; D], rows: usize) -> [usize; D2] {
     let mut to = shape.to_vec();
     if D2 > D {
         to[rows] /= 10;

@@ -166,7 +166,7 @@ fn ordered<P: Build, const D: usize>(s: &Sides<P, D>, own: Pair<P, D>, largest: 
 }
 
 /// The specified elements with a dense result of the shape, or one row of it; zero elsewhere.
-fn beside<P: Build, const D: usize>(
+fn with_a_dense<P: Build, const D: usize>(
     draw: &mut Draw,
     s: &Sides<P, D>,
     own: fn(&SparseTensor<P, D>, Tensor<D>) -> SparseTensor<P, D>,
@@ -240,11 +240,11 @@ pub fn two<P: Build, const D: usize>() -> Vec<Step<P, D>> {
             let [b, y] = s.pool.dense_or_new::<P, D>(draw, s.dims());
             s.sparse(s.a.mul_dense(b), |x| x * y)
         }),
-        ("add_dense (stored)", |draw, s| beside(draw, s, |a, b| a.add_dense(b), |x, y| x + y)),
-        ("sub_dense (stored)", |draw, s| beside(draw, s, |a, b| a.sub_dense(b), |x, y| x - y)),
-        ("mul_dense (stored)", |draw, s| beside(draw, s, |a, b| a.mul_dense(b), |x, y| x * y)),
+        ("add_dense (stored)", |draw, s| with_a_dense(draw, s, |a, b| a.add_dense(b), |x, y| x + y)),
+        ("sub_dense (stored)", |draw, s| with_a_dense(draw, s, |a, b| a.sub_dense(b), |x, y| x - y)),
+        ("mul_dense (stored)", |draw, s| with_a_dense(draw, s, |a, b| a.mul_dense(b), |x, y| x * y)),
         ("div_dense (stored)", |draw, s| {
-            beside(draw, s, |a, b| a.div_dense(b.square().add_scalar(1.0)), |x, y| x / plain_above(y))
+            with_a_dense(draw, s, |a, b| a.div_dense(b.square().add_scalar(1.0)), |x, y| x / plain_above(y))
         }),
     ];
     all.to_vec()

@@ -60,8 +60,8 @@ pub fn spmm<T: Element, I: Index>(
     if batch > 1 && head_width(heads, features) < APART {
         return side_by_side(a, values, dense, [batch, heads, features], epilogue, out);
     }
-    let turned = if features >= WIDE { in_order(a, values, heads) } else { None };
-    let (values, perm) = turned.as_deref().map_or((values, a.perm), |turned| (turned, None));
+    let ordered = if features >= WIDE { in_order(a, values, heads) } else { None };
+    let (values, perm) = ordered.as_deref().map_or((values, a.perm), |ordered| (ordered, None));
     let (a, own) = (Compressed { perm, ..a }, dense.len() / batch);
     let one = |k: usize, out: &mut [T]| {
         let dense = &dense[k * own..][..own];

@@ -46,8 +46,8 @@ pub fn spmm_backward<T: Element, I: Index>(
     dense_grad: &mut [T],
     value_grads: &mut [T],
 ) {
-    let turned = in_order(a, values, heads);
-    let values = turned.as_deref().unwrap_or(values);
+    let ordered = in_order(a, values, heads);
+    let values = ordered.as_deref().unwrap_or(values);
     let reads = [values, dense, grad];
     let a = Compressed { perm: None, ..a };
     let Some(places) = places else { return backward(a, reads, heads, features, dense_grad, value_grads) };

@@ -31,5 +31,6 @@ pub mod source;
 pub use mapped::MappedCsr;
 #[cfg(feature = "mmap")]
 pub use mapped::{MappedArray, MappedFile};
-pub use matrix_market::matrix::MatrixMarket;
+#[doc(no_inline)]
+pub use matrix_market::MatrixMarket;
 pub use source::Progress;

@@ -7,8 +7,8 @@ use sparse_burn::replay::{is_dropped, lookup, without_reads};
 ///
 /// Unlike `OnceLock::get_or_init`, it is computed without a lock. With one, parallel kernels could deadlock: a rayon
 /// thread that waits takes other tasks, and such a task may need the same value. So two threads may compute the value;
-/// the first result is kept. In [`without_blocking`](sparse_burn::without_blocking), a value that a run will need again
-/// is computed again, so that all runs take the same way.
+/// the first result is kept. In [`without_blocking`](sparse_burn::without_blocking) every run executes the same
+/// operations, so a later run computes again what an earlier one of them computed.
 #[derive(Debug)]
 pub struct Lazy<T> {
     kept: OnceLock<T>,

@@ -206,7 +206,7 @@ fn other_shape(op: &'static str, got: &[usize], own: &[usize]) -> SparseError {
 pub fn carry_state(optimizer: ModuleOptimizer, changes: &[PatternChange]) -> Result<ModuleOptimizer> {
     let invalid = |trouble: String| SparseError::invalid(OP, format!("the state must be readable, got {trouble}"));
     let bytes = optimizer.into_bytes().map_err(|trouble| invalid(trouble.to_string()))?;
-    let bytes = carried(bytes, changes, &invalid)?;
+    let bytes = replaced(bytes, changes, &invalid)?;
     let record = OptimizerRecord::from_bytes(bytes).map_err(|trouble| invalid(trouble.to_string()))?;
     Ok(optimizer.load_record(record))
 }
@@ -214,7 +214,7 @@ pub fn carry_state(optimizer: ModuleOptimizer, changes: &[PatternChange]) -> Res
 const OP: &str = "carry_state";
 
 /// The record of an optimiser on the new patterns.
-fn carried(bytes: Bytes, changes: &[PatternChange], invalid: &dyn Fn(String) -> SparseError) -> Result<Bytes> {
+fn replaced(bytes: Bytes, changes: &[PatternChange], invalid: &dyn Fn(String) -> SparseError) -> Result<Bytes> {
     let failed = |trouble: burn_pack::Error| invalid(trouble.to_string());
     let reader = Reader::from_bytes(bytes).map_err(failed)?;
     let (scalars, metadata) = (reader.scalars().clone(), reader.metadata().clone());

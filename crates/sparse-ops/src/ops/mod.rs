@@ -1,4 +1,6 @@
-//! Operations. Each file holds one, with its documentation, checks, forward pass and backward rule.
+//! Operations, in families. An operation is one file: its documentation, checks, forward pass and backward rule. What
+//! several share is in files beside them, functions of one element share `elementwise/functions.rs`, and `stored.rs`
+//! is the view of the stored elements.
 //!
 //! Operations on one sparse tensor, or on two of one layout, are methods. Operations on several tensors, or on dense
 //! tensors, are the functions of this module: Burn's `Tensor` has inherent methods with some of these names, which

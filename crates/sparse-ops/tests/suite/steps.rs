@@ -189,7 +189,7 @@ fn masks_are_read_again() {
 /// The values of a constant matrix are kept in the order of its columns from its second gradient on. Others on the same
 /// pattern have their own.
 #[test]
-fn constants_are_turned_once() {
+fn constants_are_transposed_once() {
     let device = Device::flex().autodiff();
     let dense = Tensor::<2>::from_floats([[1.0, 0.0, 2.0, 0.0], [0.0, 3.0, 0.0, 0.0], [4.0, 0.0, 5.0, 6.0]], &device);
     let a = CsrTensor::from_dense(dense);

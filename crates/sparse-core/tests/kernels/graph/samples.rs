@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 proptest! {
     #[test]
-    fn samples(
+    fn sampled_hops_are_those_of_a_loop(
         graph in graphs(30),
         raw in prop::collection::vec(0usize..1000, 0..6),
         fan_outs in prop::collection::vec(prop_oneof![1usize..4, Just(usize::MAX)], 1..4),

@@ -80,7 +80,7 @@ fn ties_share_evenly_with_the_fill() {
 }
 
 #[test]
-fn positions() {
+fn argmax_is_the_first_of_equal_elements_and_of_the_fill() {
     let place = |a: &CooTensor<2>| ints(a.argmax(1).to_dense());
     assert_eq!(place(&matrix(Fill::Zero)), [2, 0, 1]);
     assert_eq!(place(&matrix(Fill::scalar(9.0))), [1, 0, 0]);

@@ -40,7 +40,7 @@ fn far_beyond_memory() {
 
 /// Where nothing is left of an axis, or of the sparse dims.
 #[test]
-fn corners() {
+fn axes_may_become_empty() {
     let device = Device::flex();
     let dense = Tensor::<3>::from_floats([[[1.0, 2.0]], [[0.0, 0.0]], [[3.0, 0.0]]], &device);
     let a = CooTensor::<3>::from_dense(dense, 2).with_fill(Fill::scalar(4.0));

@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn plans(
+    fn put_and_select_by_a_plan(
         x in proptest::collection::vec(value(), 6), v in proptest::collection::vec(nonzero(), 8),
         index in proptest::collection::vec(-3i64..3, 4), axis in 0isize..2, reduce in 0usize..6, own: bool,
         pick in 0usize..4,

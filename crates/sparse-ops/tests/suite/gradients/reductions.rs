@@ -20,7 +20,7 @@ fn dense<P: Pattern, const D: usize>(tensor: &SparseTensor<P, D>) -> Tensor<D> {
 }
 
 /// Values far from each other: an extreme one stays the only one under a small step.
-fn apart(mut plain: Plain) -> Plain {
+fn spread(mut plain: Plain) -> Plain {
     for (k, value) in plain.values.iter_mut().enumerate() {
         *value = ((k * 7 + 3) % 97) as f64 * 0.37 - 1.1;
     }
@@ -132,7 +132,7 @@ proptest! {
     fn extremes(
         a in any_rank(false), op in 0usize..4, axes in axes(), kind in fill_kind(), pick in 0usize..4, csr: bool,
     ) {
-        let a = apart(a);
+        let a = spread(a);
         check(pick, &[a.data(), one(0.55)], |xs| {
             let coo: CooTensor<3> = a.coo(xs[0].tensor());
             let leaf = xs[1].tensor::<1>();
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn extremes_of_blocks(a in matrix(false), op in 0usize..4, axes in axes(), kind in fill_kind(), pick in 0usize..4) {
-        let a = apart(a);
+        let a = spread(a);
         prop_assume!(!a.values.is_empty());
         check(pick, &[a.data(), one(0.551)], |xs| {
             dense(&extreme(&filled(hybrid(&a, xs[0].tensor()), kind, xs[1].tensor()), op, &axes))
@@ -223,7 +223,7 @@ proptest! {
 
     #[test]
     fn extremes_of_products(a in matrix(false), greatest: bool, pick in 0usize..4, csr: bool) {
-        let a = apart(a);
+        let a = spread(a);
         let entries: Vec<f64> = (0..a.shape[1] * 2).map(|k| 0.913 + 0.171 * k as f64).collect();
         let x = TensorData::new(entries, [a.shape[1], 2]);
         let reduce = if greatest { Reduce::Amax } else { Reduce::Amin };

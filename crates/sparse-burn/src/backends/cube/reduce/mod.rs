@@ -262,12 +262,12 @@ impl Launches {
         let probes = self.strategy.probes(&self.problem);
         let list = (probes > 0).then(|| empty(&self.ptr, [probes, 3], self.ptr.dtype));
         // The kernel of the others binds as many buffers as it may.
-        let beside = self.operands.own.is_none();
-        if let Some(list) = list.as_ref().filter(|_| !beside) {
+        let in_the_first_launch = self.operands.own.is_none();
+        if let Some(list) = list.as_ref().filter(|_| !in_the_first_launch) {
             let (ptr, kind) = (&self.ptr, stored(self.ptr.dtype));
             launch!(find, [ptr, list], probes, (arg(ptr), arg(list), self.sizes(), probes), kind);
         }
-        self.short(list.as_ref().filter(|_| beside), &out);
+        self.short(list.as_ref().filter(|_| in_the_first_launch), &out);
         let Some(list) = list else { return out };
         let Strategy { columns, most, chunk, .. } = self.strategy;
         let after = self.after.as_ref();
