@@ -6,12 +6,14 @@
 //! anything is timed. `SPARSE_BENCH_SCALE` (1) scales the sizes: 0.001 is enough for a software device. Arguments
 //! choose works by a part of their names.
 
-use burn::tensor::activation::{log_softmax, relu};
+use burn::tensor::activation::relu;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_dev::device;
-use sparse_tensor::ops::{IndexPlan, Reduce, masked_matmul, put_along_axis};
+use sparse_tensor::data::LabelledNodes;
+use sparse_tensor::extend::linear;
+use sparse_tensor::ops::{Epilogue, IndexPlan, Reduce, masked_matmul, put_along_axis};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -312,19 +314,20 @@ fn sddmm(graph: &Graph, device: &Device) -> Run {
     Box::new(move || vec![masked_matmul(x.clone(), y.clone(), &a).values::<1>()])
 }
 
-/// Loss and gradients of two graph convolutions on all nodes, from fixed weights.
+/// Loss and gradients of two graph convolutions on all nodes, from fixed weights, by what the layers are made of.
 fn gcn_epoch(graph: &Graph, first: &[f32], second: &[f32], labels: &[i32], device: &Device) -> Run {
     let device = device.clone().autodiff();
     // Rows that sum to about one: activations stay in range.
     let mean = graph.nodes as f32 / graph.col.len() as f32;
     let (a, x) = (graph.matrix(&device).mul_scalar(mean), graph.dense(&device));
     let (first, second) = (floats(first, [128, HIDDEN], &device), floats(second, [HIDDEN, CLASSES], &device));
-    let labels = ints(labels, [labels.len(), 1], &device);
+    let (nodes, labels): (Vec<usize>, Vec<i64>) = labels.iter().map(|&label| i64::from(label)).enumerate().unzip();
+    let labelled = LabelledNodes::new(&nodes, &labels, graph.nodes, CLASSES, &device).expect("a class for each node");
+    let times = |x: Tensor<2>, weight: &Tensor<2>| linear(x, weight.clone(), Epilogue::default());
     Box::new(move || {
         let (first, second) = (first.clone().detach().require_grad(), second.clone().detach().require_grad());
-        let hidden = relu(a.matmul(x.clone().matmul(first.clone())));
-        let logits = a.matmul(hidden.matmul(second.clone()));
-        let loss = log_softmax(logits, 1).gather(1, labels.clone()).mean().neg();
+        let hidden = relu(a.matmul(times(x.clone(), &first)));
+        let loss = labelled.cross_entropy(a.matmul(times(hidden, &second)));
         let grads = loss.backward();
         let flat = |leaf: &Tensor<2>| leaf.grad(&grads).expect("a leaf").flatten(0, 1);
         vec![loss.clone().inner(), flat(&first), flat(&second)]

@@ -1,5 +1,5 @@
 //! Which way a step goes: a kernel of ours or Burn's operation, one pass or several. What the device or a size decides
-//! is here, with its reason. (The cast of an index is decided in `base/index.rs`, which is below this file.)
+//! is here, with its reason. (How an index is cast and counted is decided in `base/index.rs`, which is below this file.)
 
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
@@ -10,6 +10,16 @@ use sparse_burn::{BinaryOp, Dropout, is_gpu, read_data};
 /// in memory that is used again. On a GPU Burn's are as fast.
 pub(crate) fn own_passes(device: &Device) -> bool {
     !is_gpu(device)
+}
+
+/// From how many terms on a GPU's sum of a dense array is a kernel of ours if it has few results, and how many these
+/// are. Burn 0.22 computes each result of a sum with one unit or cube.
+const LONG: usize = 1 << 12;
+const FEW: usize = 1 << 14;
+
+/// Whether sums along a dim, `terms` for each of so many results, are a kernel of ours.
+pub(crate) fn own_sums(terms: usize, results: usize, device: &Device) -> bool {
+    own_passes(device) || terms >= LONG && results <= FEW
 }
 
 /// Whether attention is one walk over the elements. A GPU has a kernel for each step, and so have floats of 16 bits,
@@ -126,16 +136,38 @@ const LARGE: usize = 1 << 15;
 
 /// The product of two dense matrices, each of them transposed if `transposed` says so.
 ///
-/// On a CPU a large result lies in memory that is used again. Otherwise this is Burn's product.
+/// On a CPU a large result lies in memory that is used again. On a GPU a small result of long sums, as the gradient of a
+/// layer's weights is, is added up from parts. Otherwise this is Burn's product.
 pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2> {
     let size = |tensor: &Tensor<2>, at: usize, transposed: bool| tensor.dims()[if transposed { 1 - at } else { at }];
     let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
+    // Sums of 16-bit floats are rounded once.
     let wide = matches!(x.dtype(), DType::F32 | DType::F64);
+    let long = transposed == [true, false] && x.dims()[0] >= 2 * LONG && elements <= FEW;
+    if wide && long && is_gpu(&x.device()) {
+        return product_in_parts(x, y);
+    }
     if wide && elements >= LARGE && own_passes(&x.device()) {
         return kernel::matmul(x, y, transposed);
     }
     let [x, y] = [(x, transposed[0]), (y, transposed[1])].map(|(x, turned)| if turned { x.transpose() } else { x });
     x.matmul(y)
+}
+
+/// `x^T y` as the sum of products of parts of [`LONG`] rows. Burn 0.22 gives a tile of a product to one cube, however
+/// long its sums are.
+fn product_in_parts(x: Tensor<2>, y: Tensor<2>) -> Tensor<2> {
+    let ([rows, m], [_, n]) = (x.dims(), y.dims());
+    let parts = rows / LONG;
+    let whole = parts * LONG;
+    let cut = |x: &Tensor<2>, columns| x.clone().narrow(0, 0, whole).reshape([parts, LONG, columns]);
+    let products = cut(&x, m).swap_dims(1, 2).matmul(cut(&y, n)).reshape([parts, m * n]);
+    let ends = Tensor::<1, Int>::from_data([0, parts as i32], (&x.device(), DType::I32));
+    let sum = kernel::segment_sum(products, None, ends).reshape([m, n]);
+    match rows - whole {
+        0 => sum,
+        rest => sum + x.narrow(0, whole, rest).transpose().matmul(y.narrow(0, whole, rest)),
+    }
 }
 
 /// The most rows of a segment, on average, for which softmax is one kernel on a CPU, where a thread computes a segment.

@@ -3,7 +3,7 @@
 use super::exact::Exact;
 use super::kind::{Numeric, from_float};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
-use sparse_burn::kernel::{cast_ids, cast_ints};
+use sparse_burn::kernel::{cast_ids, cast_ints, scan};
 use sparse_burn::{is_gpu, is_remote};
 use sparse_core::{Result, SparseError};
 
@@ -95,10 +95,16 @@ pub(crate) fn check_below(op: &'static str, axis: usize, ids: &[usize], size: us
 
 /// `0 .. length`, in the dtype and on the device of `like`.
 pub(crate) fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> Tensor<1, Int> {
-    if length == 0 {
-        return Tensor::empty([0], (&like.device(), like.dtype()));
+    count_up_on(length, &like.device(), like.dtype())
+}
+
+/// `0 .. length` on a device. Burn 0.22 makes such a list on the host and copies it to the GPU.
+pub(crate) fn count_up_on(length: usize, device: &Device, dtype: DType) -> Tensor<1, Int> {
+    match length {
+        0 => Tensor::empty([0], (device, dtype)),
+        1.. if is_gpu(device) => scan(Tensor::<1, Int>::ones([length - 1], (device, dtype))),
+        _ => Tensor::arange(0..length as i64, (device, dtype)),
     }
-    Tensor::arange(0..length as i64, (&like.device(), like.dtype()))
 }
 
 /// The sizes of segments that start at `ptr[k]` and end at `ptr[k + 1]`.

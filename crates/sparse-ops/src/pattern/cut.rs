@@ -6,7 +6,7 @@ use super::layout::Pattern;
 use super::select::kept;
 use crate::base::coordinates::{along, by_dim, columns};
 use crate::base::empty::nothing;
-use crate::base::index::{index_tensor, ints, read, read_all};
+use crate::base::index::{count_up_on, index_tensor, ints, read, read_all};
 use crate::base::kind::Kind;
 use crate::kernel;
 use crate::rows::{RowMap, move_rows};
@@ -123,7 +123,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             }
             (own, before, others) = (part, rows.start, &cut[1..]);
         } else if cut.len() == 1 {
-            let index = Tensor::arange(0..count as i64, (&pattern.device(), pattern.index_dtype()));
+            let index = count_up_on(count, &pattern.device(), pattern.index_dtype());
             let (part, at) = slices.take(&index.mul_scalar(step as i64).add_scalar(start as i64), None);
             let taken = if part.nnz() == 0 { Taken::Nothing } else { Taken::Mapped(RowMap::new(at, nnz)) };
             return (part, taken);

@@ -6,9 +6,9 @@ use super::merge::{located, merged};
 use super::select::{kept, subset};
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
-use crate::base::index::{cast_integers, index_dtype};
+use crate::base::index::{cast_integers, count_up_on, index_dtype};
 use crate::rows::RowMap;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Tensor};
 use sparse_burn::MergeRule;
 
 #[derive(PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
     let coordinates = if nnz == 0 {
         Tensor::empty([2, 0], (device, dtype))
     } else {
-        let both = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
+        let both = count_up_on(nnz, device, dtype).reshape(Exact([1, nnz]));
         Tensor::cat(vec![both.clone(), both], 0)
     };
     P::from_coordinates(coordinates, shape, true)

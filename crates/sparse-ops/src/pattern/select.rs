@@ -2,7 +2,7 @@
 
 use super::layout::Pattern;
 use crate::base::coordinates::columns;
-use crate::base::index::{index_dtype, index_tensor, read};
+use crate::base::index::{count_up, index_dtype, index_tensor, read};
 use crate::kernel;
 use crate::rows::RowMap;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
@@ -43,7 +43,7 @@ pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>, total: Op
     }
     let owner = kernel::expand_ptr(&ptr, total);
     let first = starts.clone() - ptr.clone().narrow(0, 0, ranges);
-    let at = Tensor::<1, Int>::arange(0..total as i64, (&device, dtype)) + first.select(0, owner.clone());
+    let at = count_up(total, &owner) + first.select(0, owner.clone());
     Expansion { ptr, owner, at }
 }
 

@@ -10,7 +10,7 @@ use crate::base::index::count_up;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;
-use crate::policy::{mostly_empty, own_passes};
+use crate::policy::{mostly_empty, own_sums};
 use burn::tensor::{Device, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use std::fmt;
@@ -224,13 +224,14 @@ pub fn expand<const D: usize>(x: Tensor<D>, shape: [usize; D]) -> Tensor<D> {
     })
 }
 
-/// The sums along one dim, which keeps size 1. On a CPU in blocks, as all our sums; those of Burn stop at 2^24 in f32.
+/// The sums along one dim, which keeps size 1. On a CPU, and on a GPU for few long sums, in blocks, as all our sums;
+/// those of Burn stop at 2^24 in f32.
 pub fn sum_dim<const D: usize, K: Numeric>(x: Tensor<D, K>, dim: usize) -> Tensor<D, K> {
     let (full, device) = (x.dims(), x.device().inner());
-    if full.contains(&0) || !own_passes(&device) {
+    let (lines, block): (usize, usize) = (full[..dim].iter().product(), full[dim + 1..].iter().product());
+    if full.contains(&0) || !own_sums(full[dim], lines * block, &device) {
         return x.sum_dim(dim);
     }
-    let (lines, block): (usize, usize) = (full[..dim].iter().product(), full[dim + 1..].iter().product());
     let mut shape = full;
     let count = core::mem::replace(&mut shape[dim], 1);
     let dtype = sparse_burn::index_dtype_for(lines * count);

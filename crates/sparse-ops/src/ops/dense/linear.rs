@@ -22,18 +22,14 @@ struct Saved {
 /// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
 ///
 /// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used
-/// again. Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU.
+/// again. Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU. On a GPU the
+/// gradients of weights and bias, which add up all rows, share them among its cubes.
 pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
-    let nothing = x.dims()[0] == 0 || weight.dims().contains(&0);
-    if nothing || !policy::own_passes(&x.device()) {
+    if x.dims()[0] == 0 || weight.dims().contains(&0) {
         return followed(x.matmul(weight), bias, rectify);
     }
-    let columns = weight.dims()[1];
-    let mut out = policy::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
-    if bias.is_some() || rectify {
-        let row = bias.as_ref().map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
-        out = kernel::bias_relu(out, row.as_ref(), rectify);
-    }
+    let out = policy::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
+    let out = with_bias_relu(out, bias.as_ref(), rectify);
     let saved = Saved {
         x: weight.is_tracked().then(|| x.clone().inner()),
         weight: x.is_tracked().then(|| weight.clone().inner()),
@@ -53,15 +49,30 @@ pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }:
 
 /// `rows + bias`, on a CPU on all threads.
 pub fn biased(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
-    if rows.shape().num_elements() == 0 || !policy::own_passes(&rows.device()) {
+    if rows.shape().num_elements() == 0 {
         return followed(rows, Some(bias), false);
     }
     let columns = rows.dims()[1];
-    let out = kernel::bias_relu(&rows, Some(&bias.clone().inner().reshape(Exact([1, columns]))), false);
+    let out = with_bias_relu(rows.clone().inner(), Some(&bias), false);
     record(out, [Erased::from(rows), Erased::from(bias)], columns, |&columns, grad: Tensor<2>, [rows, bias]| {
         let d_bias = bias.then(|| sum_dim(grad.clone(), 0).reshape([columns]).into());
         [rows.then(|| grad.into()), d_bias]
     })
+}
+
+/// Off the tape: a pass of ours on a CPU, passes of Burn on a GPU.
+fn with_bias_relu(out: Tensor<2>, bias: Option<&Tensor<1>>, rectify: bool) -> Tensor<2> {
+    let bias = bias.map(|bias| bias.clone().inner());
+    if !policy::own_passes(&out.device()) {
+        return followed(out, bias, rectify);
+    }
+    match bias {
+        None if !rectify => out,
+        bias => {
+            let columns = out.dims()[1];
+            kernel::bias_relu(out, bias.map(|bias| bias.reshape(Exact([1, columns]))).as_ref(), rectify)
+        }
+    }
 }
 
 /// The product with its bias and ReLU, in passes of Burn.

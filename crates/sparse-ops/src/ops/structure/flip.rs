@@ -1,7 +1,7 @@
 //! Dims in reverse.
 
 use crate::base::coordinates::{by_dim, join_dims};
-use crate::base::index::count_up;
+use crate::base::index::{count_up, count_up_on};
 use crate::base::kind::Kind;
 use crate::ops::elementwise::broadcast::read_rows;
 use crate::pattern::dims::from_dims;
@@ -69,9 +69,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if turns[0] && !turns[1..].contains(&true) {
             let index = || {
                 let size = self.pattern.shape()[0];
-                Tensor::arange(0..size as i64, (&self.pattern.device(), self.pattern.index_dtype()))
-                    .neg()
-                    .add_scalar(size as i64 - 1)
+                count_up_on(size, &self.pattern.device(), self.pattern.index_dtype()).neg().add_scalar(size as i64 - 1)
             };
             if let Some(out) = self.slices_in_order(Flipped(turns.clone()), index) {
                 return out;

@@ -1,7 +1,7 @@
 //! Dropping stored elements by their size.
 
 use crate::base::exact::Exact;
-use crate::base::index::{index_tensor, ints};
+use crate::base::index::{count_up, index_tensor, ints};
 use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
 use crate::ops::elementwise::broadcast::read_rows;
@@ -102,7 +102,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let (by_row, ptr) = kernel::group_by(ids.clone().select(0, by_size.clone()), rows.len());
         let order = by_size.select(0, by_row);
         // Both orders are row by row: position `p` of either belongs to row `ids[p]`.
-        let place = Tensor::<1, Int>::arange(0..nnz as i64, (&ids.device(), dtype)) - ptr.select(0, ids);
+        let place = count_up(nnz, &ids) - ptr.select(0, ids);
         // Grouping by a permutation inverts it.
         let (inverse, _) = kernel::group_by(&order, nnz);
         let keep = place.select(0, inverse).lower_elem(k.min(nnz) as i64);

@@ -1,7 +1,7 @@
 //! Shifting elements along dims: those that leave at one end come back at the other.
 
 use crate::base::coordinates::{by_dim, join_dims};
-use crate::base::index::index_tensor;
+use crate::base::index::{count_up_on, index_tensor};
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
@@ -86,7 +86,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (shape, nnz) = (self.pattern.shape(), self.nnz());
         if shifts[1..].iter().all(|&shift| shift == 0) {
             let index = || {
-                let from = Tensor::arange(0..shape[0] as i64, (&self.pattern.device(), self.pattern.index_dtype()));
+                let from = count_up_on(shape[0], &self.pattern.device(), self.pattern.index_dtype());
                 rolled(from, shape[0] - shifts[0], shape[0])
             };
             if let Some(out) = self.slices_in_order(Rolled(shifts.to_vec()), index) {

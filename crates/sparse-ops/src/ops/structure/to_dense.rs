@@ -10,7 +10,7 @@ use crate::pattern::maps::flat_index;
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -89,12 +89,13 @@ fn to_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     let dtype = sparse_burn::index_dtype_for(elements.max(nnz));
     let device = pattern.device();
     let at = flat_index(pattern, 0..shape.len(), dtype);
-    let missing = Tensor::<1, Int>::full([elements], nnz as i64, (&device, dtype));
     if nnz == 0 {
-        return RowMap::with_inverse(missing, at);
+        return RowMap::with_inverse(Tensor::full([elements], nnz as i64, (&device, dtype)), at);
     }
-    // What has an element is placed as the difference. Burn 0.22 assigns by an index with one unit of a GPU.
-    let places = Tensor::<1, Int>::arange(-(nnz as i64)..0, (&device, dtype)).reshape(Exact([nnz, 1]));
-    let map = missing + kernel::place_rows(places, at.clone(), elements).reshape(Exact([elements]));
-    RowMap::with_inverse(map, at)
+    // The number of elements before each coordinate is the place of its own, if there is one. (Burn 0.22 assigns by an
+    // index with one unit of a GPU.)
+    let before = kernel::compress(at.clone(), elements);
+    let (places, after) = (before.clone().narrow(0, 0, elements), before.narrow(0, 1, elements));
+    let missing = places.clone().equal(after);
+    RowMap::with_inverse(places.mask_fill(missing, nnz as i64), at)
 }
