@@ -1,6 +1,7 @@
 //! Graphs to learn on, and the parts of them that a model trains on.
 //!
 //! - Graphs: one that is built in, folders of files, and generated ones.
+//! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
@@ -12,7 +13,7 @@
 //!   [`random_walk_encoding`]; [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
 //! - Words as columns: [`FeatureHasher`].
 //! - Measures: of examples [`roc_auc`], [`average_precision`], [`hits_at_k`]; of the items of users [`recall_at_k`],
-//!   [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
+//!   [`precision_at_k`], [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
 //!   [`normalized_mutual_information`], [`adjusted_rand_index`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
@@ -30,6 +31,7 @@ mod generators;
 mod geom;
 mod graph;
 mod hashing;
+mod hetero;
 pub(crate) mod host;
 mod karate;
 mod labelled;
@@ -75,6 +77,7 @@ pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
+pub use hetero::{HeteroEdgeSplit, HeteroGraph, HomogeneousGraph, TypedNodes, hetero_block_model};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
 pub use labels::Labels;
@@ -91,7 +94,8 @@ pub use propagation::{
     try_smooth_predictions,
 };
 pub use ranked::{
-    map_at_k, mrr_at_k, ndcg_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k, try_recall_at_k,
+    map_at_k, mrr_at_k, ndcg_at_k, precision_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k,
+    try_precision_at_k, try_recall_at_k,
 };
 pub use reordering::Reordering;
 #[cfg(feature = "npz")]

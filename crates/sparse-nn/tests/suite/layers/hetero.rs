@@ -140,7 +140,7 @@ fn layers_of_edges_are_the_layers_themselves() {
     same(of(&|edges| gated.forward_edges(edges)), gated.forward(&edges));
     let generalized = GenConvConfig::new(3, 2).init(&flex());
     same(of(&|edges| generalized.forward_edges(edges)), generalized.forward(&edges));
-    let pairs = EdgeConvConfig::new().init(MlpConfig::new(vec![6, 2]).init(&flex()));
+    let pairs = EdgeConvConfig::new(2).init(MlpConfig::new(vec![6, 2]).init(&flex()), &flex());
     same(of(&|edges| pairs.forward_edges(edges)), pairs.forward(&edges));
     let eg = EgConvConfig::new(3, 8).with_self_loops(false).init(&flex());
     assert!(!eg.adds_loops() && EgConvConfig::new(3, 8).init(&flex()).adds_loops());
