@@ -25,6 +25,7 @@ mod algorithms;
 mod augment;
 mod batch;
 mod encoding;
+mod entities;
 mod folder;
 mod generators;
 #[cfg(feature = "npz")]
@@ -36,10 +37,14 @@ pub(crate) mod host;
 mod karate;
 mod labelled;
 mod labels;
+#[cfg(feature = "npz")]
+mod magnn;
 #[cfg(feature = "mmap")]
 pub(crate) mod mapped;
 mod metrics;
+mod movie_lens;
 mod ogb;
+mod ogb_hetero;
 mod pagerank;
 #[cfg(feature = "mmap")]
 pub mod parts;
@@ -71,20 +76,28 @@ pub use algorithms::{
 pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node};
 pub use batch::GraphBatch;
 pub use encoding::{random_walk_encoding, try_random_walk_encoding};
+pub use entities::{EntityGraph, EntityTask, read_entities, read_entities_with};
 pub use folder::{read_folder, read_folder_with};
 pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
 pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
-pub use hetero::{HeteroEdgeSplit, HeteroGraph, HomogeneousGraph, TypedNodes, hetero_block_model};
+pub use hetero::block_model::hetero_block_model;
+pub use hetero::homogeneous::HomogeneousGraph;
+pub use hetero::split::HeteroEdgeSplit;
+pub use hetero::{HeteroGraph, TypedNodes};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
 pub use labels::Labels;
+#[cfg(feature = "npz")]
+pub use magnn::{read_magnn, read_magnn_with};
 #[cfg(feature = "mmap")]
 pub use mapped::{features::FeatureStore, graph::MappedGraph};
 pub use metrics::{average_precision, hits_at_k, roc_auc, try_average_precision, try_hits_at_k, try_roc_auc};
+pub use movie_lens::{MovieLens, read_movie_lens, read_movie_lens_with};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
+pub use ogb_hetero::{read_ogb_hetero, read_ogb_hetero_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};

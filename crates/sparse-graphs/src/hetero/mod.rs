@@ -1,12 +1,8 @@
 //! Graphs whose nodes and edges have types.
 
-mod block_model;
-mod homogeneous;
-mod split;
-
-pub use block_model::hetero_block_model;
-pub use homogeneous::HomogeneousGraph;
-pub use split::HeteroEdgeSplit;
+pub(crate) mod block_model;
+pub(crate) mod homogeneous;
+pub(crate) mod split;
 
 use super::graph::Splits;
 use super::labelled::LabelledNodes;
