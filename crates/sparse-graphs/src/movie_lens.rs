@@ -62,7 +62,8 @@ pub struct MovieLens {
 /// # Errors
 ///
 /// `invalid` for a file that cannot be read or a line that breaks its format, a movie that is listed twice or not at
-/// all, and a movie that a user rates twice; it names the file and the line. `unsupported_dtype`.
+/// all, and a movie that a user rates twice; it names the file and the line. `would_densify` for more
+/// genres of movies than [`dense_limit`](sparse_ops::dense_limit) allows. `unsupported_dtype`.
 pub fn read_movie_lens(folder: impl AsRef<Path>, options: impl Into<TensorCreationOptions>) -> Result<MovieLens> {
     read_movie_lens_with(folder, options, &mut silent())
 }
@@ -99,8 +100,6 @@ pub fn read_movie_lens_with(
         allowed.check_elements(movies.len())
     })?;
     let genres: Vec<String> = lists.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-    // As many as the table has: a few movies with many genres each may make a large one.
-    allowed.check_elements(movies.len().saturating_mul(genres.len())).map_err(|message| files.at(&listed, message))?;
     let (mut numbers, mut users, mut ratings) = (HashMap::new(), vec![], vec![]);
     files.lines(&rated, b',', |number, fields| {
         if number == 1 {
@@ -125,14 +124,15 @@ pub fn read_movie_lens_with(
     }
     files.finish();
 
-    let hot = lists.iter().flat_map(|own| genres.iter().map(|genre| if own.contains(genre) { 1f32 } else { 0.0 }));
-    let features = TensorData::new(hot.collect(), [movies.len(), genres.len()]);
+    let place = |genre| genres.binary_search(genre).expect("a genre of the list");
+    let listed = lists.iter().enumerate().flat_map(|(movie, own)| own.iter().map(move |genre| (movie, place(genre))));
+    let features = with_ends(&listed.collect::<Vec<_>>(), [movies.len(), genres.len()], options.clone());
     let ends: Vec<_> = ratings.iter().map(|&(movie, user, ..)| (movie, user)).collect();
     let values: Vec<f32> = ratings.iter().map(|&(.., rating, _)| rating).collect();
     let values = Tensor::<1>::from_data(TensorData::new(values, [ends.len()]), options.clone());
-    let rates = with_ends(&ends, [movies.len(), users.len()], options.clone()).with_values(values);
+    let rates = with_ends(&ends, [movies.len(), users.len()], options).with_values(values);
     let graph = HeteroGraph::default()
-        .try_with_nodes("movie", TypedNodes::of(Tensor::from_data(features, options)))?
+        .try_with_nodes("movie", TypedNodes::of(features.try_to_dense()?))?
         .try_with_nodes("user", TypedNodes::new(users.len()))?
         .try_with_edges(("user", "rates", "movie"), rates)?;
     let times = ratings.iter().map(|&(.., time)| time).collect();

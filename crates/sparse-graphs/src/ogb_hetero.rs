@@ -116,6 +116,10 @@ pub fn read_ogb_hetero_with(
         }
         let place = split.join(name);
         if is_there(&place) {
+            // What follows allocates for the nodes that were met, not for those that were claimed.
+            let Some(known) = labels else {
+                return Err(files.at(&place, format!("{name}: nodes of a split must have classes, got none")));
+            };
             let mut owners = Owners::new(nodes);
             let mut part = |file: &str| {
                 let (path, mut ids) = (found(&place, file), vec![]);
@@ -128,7 +132,6 @@ pub fn read_ogb_hetero_with(
                 Ok::<_, SparseError>(ids)
             };
             own.splits = Splits { train: part("train")?, val: part("valid")?, test: part("test")? };
-            let known = labels.unwrap_or_else(|| vec![Labels::MISSING; nodes]);
             check_known(&own.splits, &known).map_err(|message| files.at(&place, message))?;
         }
         graph = graph.try_with_nodes(name, own)?;
