@@ -61,6 +61,7 @@ pub(crate) mod sampling;
 mod sbm;
 mod sources;
 mod split;
+mod taobao;
 mod transform;
 mod triples;
 mod tu;
@@ -125,6 +126,7 @@ pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
 pub use sparse_core::graph::{Ahead, GraphStore};
 pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
+pub use taobao::{read_taobao, read_taobao_with};
 pub use transform::{
     degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
 };

@@ -271,7 +271,7 @@ fn edges_of_one_type_are_split_with_their_reverse() {
     let other = graph.random_edge_split(&kind, 0.1, 0.2, false, 8).unwrap();
     assert_ne!(whole(&other.test_edges), sets[2]);
     // Targets and sources as the pairs of a decoder, negative ones too.
-    let pairs = NodePairs::from_edges(split.test_edges, 30).unwrap();
+    let pairs = NodePairs::from_indices(split.test_edges, [20, 30]).unwrap();
     assert_eq!(pairs.len(), test);
     // Without the reversed type there is none in the parts.
     let one = graph.select_edges(std::slice::from_ref(&kind));

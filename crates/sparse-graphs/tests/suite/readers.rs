@@ -6,7 +6,7 @@ use sparse_dev::files::edited;
 use sparse_tensor::data::{
     EntityTask, GeomFeatures, GraphBatch, OgbGraph, OgbOptions, read_entities, read_entities_with, read_geom_gcn,
     read_graph_saint, read_magnn, read_magnn_with, read_movie_lens, read_movie_lens_with, read_ogb_hetero,
-    read_ogb_hetero_with, read_ppi, read_ppi_with, read_triples, read_tu, read_tu_with,
+    read_ogb_hetero_with, read_ppi, read_ppi_with, read_taobao, read_taobao_with, read_triples, read_tu, read_tu_with,
 };
 use sparse_tensor::io::npz;
 use sparse_tensor::{CsrTensor, Limits, Result};
@@ -22,7 +22,7 @@ pub(crate) struct Reader {
     pub(crate) read: fn(&Path) -> Result<()>,
 }
 
-pub(crate) const READERS: [Reader; 10] = [
+pub(crate) const READERS: [Reader; 11] = [
     Reader { files: tu, text: "T_A.txt", read: |folder| read_tu(folder, "T", &Device::flex()).map(drop) },
     Reader {
         files: geom_values,
@@ -57,6 +57,11 @@ pub(crate) const READERS: [Reader; 10] = [
         text: "raw/num-node-dict.csv",
         read: |folder| read_ogb_hetero(folder, &OgbOptions::new(), &Device::flex()).map(drop),
     },
+    Reader {
+        files: taobao,
+        text: "UserBehavior.csv",
+        read: |folder| read_taobao(folder, 100..200, &Device::flex()).map(drop),
+    },
 ];
 const TU: &Reader = &READERS[0];
 const GEOM: &Reader = &READERS[1];
@@ -68,6 +73,7 @@ const ENTITIES: &Reader = &READERS[6];
 const MOVIES: &Reader = &READERS[7];
 const MAGNN: &Reader = &READERS[8];
 const MAG: &Reader = &READERS[9];
+const TAOBAO: &Reader = &READERS[10];
 
 /// A file, its content (`None`: it is missing), and what the error says.
 type Case<'a> = (&'a str, Option<&'a [u8]>, &'a [&'a str]);
@@ -824,6 +830,44 @@ fn folders_of_ogb_with_types_are_checked() {
         let text = sparse_dev::told((MAG.read)(folder.path()));
         assert!(text.contains(name) && text.contains(part), "{text}");
     }
+}
+
+fn taobao() -> Vec<(&'static str, Vec<u8>)> {
+    let actions = "9,50,4,pv,150\n2,50,4,pv,151\n9,50,4,pv,152\n9,50,4,pv,150\n2,30,7,buy,199\n2,30,7,fav,200\n\
+                   8,1,1,cart,99\n2,30,4,pv,100\n";
+    vec![("UserBehavior.csv", actions.into())]
+}
+
+#[test]
+fn actions_are_edges_of_their_behaviour() {
+    let folder = TAOBAO.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let graph = read_taobao_with(folder.path(), 100..200, (&Device::flex(), DType::F64), told).unwrap();
+    assert_eq!(last.0, last.1);
+    // User 8 acts too early, and the only `fav` is too late.
+    assert_eq!(
+        graph.to_string(),
+        "category: 2 nodes\nitem: 2 nodes\nuser: 2 nodes\n\
+         item-in-category: 3 edges\nuser-buy-item: 1 edges\nuser-pv-item: 3 edges"
+    );
+    // Items 30 and 50, users 2 and 9: one action is listed twice.
+    let views = graph.adjacency(("user", "pv", "item"));
+    assert_eq!((views.dtype(), numbers(&views.to_dense())), (DType::F64, vec![1.0, 0.0, 1.0, 2.0]));
+    assert_eq!(ends(graph.adjacency(("user", "buy", "item"))), [(0, 0)]);
+    assert_eq!(ends(graph.adjacency(("item", "in", "category"))), [(0, 0), (0, 1), (1, 0)]);
+    let none = read_taobao(folder.path(), 0..1, &Device::flex()).unwrap();
+    assert_eq!((none.nodes_of("user").count, none.edge_types().count()), (0, 1));
+    TAOBAO.refuses(&[
+        ("UserBehavior.csv", None, &["cannot be read"]),
+        ("UserBehavior.csv", Some(b"1,2,3,pv\n"), &["line 1", "end of the line"]),
+        ("UserBehavior.csv", Some(b"1,2,3,look,150\n"), &["line 1", "a behaviour", "look"]),
+        ("UserBehavior.csv", Some(b"1,2,3,pv,150\n-1,2,3,pv,150\n"), &["line 2", "a user", "-1"]),
+        ("UserBehavior.csv", Some(b"1,99999999999,3,pv,150\n"), &["line 1", "an item"]),
+        ("UserBehavior.csv", Some(b"1,2,x,pv,150\n"), &["line 1", "x"]),
+        ("UserBehavior.csv", Some(b"1,2,3,pv,150,4\n"), &["line 1", "must end"]),
+    ]);
+    assert!(Limits::new().elements(3).run(|| (TAOBAO.read)(folder.path())).is_err());
 }
 
 proptest! {
