@@ -129,7 +129,7 @@ pub fn read_entities_with(
     facts.sort_unstable();
     facts.dedup();
     let mut table = |path: &Path| {
-        let (mut columns, mut rows) = (None, vec![]);
+        let (mut columns, mut rows): (Option<[usize; 2]>, _) = (None, vec![]);
         files.lines(path, b'\t', |line, fields| {
             let mut own = vec![];
             while fields.has_more() {

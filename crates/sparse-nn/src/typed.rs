@@ -11,7 +11,7 @@ use super::transformer::TransformerConv;
 use super::{edge_conv::EdgeConv, gin::GinConv, gine::GineConv, nn_conv::NnConv};
 use super::{eg::EgConv, film::FilmConv, gen_conv::GenConv, pna::PnaConv, res_gated::ResGatedConv};
 use burn::config::Config;
-use burn::module::Module;
+use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::{CsrTensor, Result, SparseError};
@@ -31,7 +31,7 @@ pub trait EdgeLayer: Module {
     /// # Errors
     ///
     /// Those of the layer.
-    fn forward_edges(&self, edges: &Edges<'_>) -> Result<Tensor<2>>;
+    fn on_edges(&self, edges: &Edges<'_>) -> Result<Tensor<2>>;
 
     /// Whether the layer adds self loops or normalises a square adjacency: sources and targets must be of one type.
     fn adds_loops(&self) -> bool {
@@ -42,7 +42,7 @@ pub trait EdgeLayer: Module {
 macro_rules! edge_layers {
     ($($layer:ty: |$own:ident, $edges:ident| $forward:expr $(, loops $loops:expr)?;)*) => {$(
         impl EdgeLayer for $layer {
-            fn forward_edges(&self, $edges: &Edges<'_>) -> Result<Tensor<2>> {
+            fn on_edges(&self, $edges: &Edges<'_>) -> Result<Tensor<2>> {
                 let $own = self;
                 $forward
             }
@@ -77,8 +77,8 @@ edge_layers! {
 
 macro_rules! network_layers {
     ($($layer:ident: |$own:ident, $edges:ident| $forward:expr;)*) => {$(
-        impl<M: NodeNetwork> EdgeLayer for $layer<M> {
-            fn forward_edges(&self, $edges: &Edges<'_>) -> Result<Tensor<2>> {
+        impl<M: NodeNetwork + ModuleDisplay> EdgeLayer for $layer<M> {
+            fn on_edges(&self, $edges: &Edges<'_>) -> Result<Tensor<2>> {
                 let $own = self;
                 $forward
             }
@@ -114,9 +114,9 @@ pub enum AnyLayer {
 macro_rules! any_layer {
     ($($variant:ident($layer:ty)),*) => {
         impl EdgeLayer for AnyLayer {
-            fn forward_edges(&self, edges: &Edges<'_>) -> Result<Tensor<2>> {
+            fn on_edges(&self, edges: &Edges<'_>) -> Result<Tensor<2>> {
                 match self {
-                    $(Self::$variant(layer) => layer.forward_edges(edges),)*
+                    $(Self::$variant(layer) => layer.on_edges(edges),)*
                 }
             }
 
@@ -250,7 +250,7 @@ impl<L: EdgeLayer> HeteroConv<L> {
         let mut results: BTreeMap<&str, Vec<Tensor<2>>> = BTreeMap::new();
         for (kind, layer) in self.edge_types.iter().zip(&self.layers) {
             let Some((_, edges)) = edges.iter().find(|(other, _)| other == kind) else { continue };
-            let out = layer.forward_edges(edges).map_err(|trouble| about(op, kind, trouble))?;
+            let out = layer.on_edges(edges).map_err(|trouble| about(op, kind, trouble))?;
             let outs = results.entry(&kind.target).or_default();
             if let Some(first) = outs.first()
                 && (first.dims()[0] != out.dims()[0]

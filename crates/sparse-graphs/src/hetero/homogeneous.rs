@@ -55,10 +55,10 @@ impl HeteroGraph {
             starts.insert(name, types.len());
             types.extend(std::iter::repeat_n(at, nodes.count));
         }
-        let placed = |(kind, adjacency)| place(adjacency, [starts[&kind.target], starts[&kind.source]], types.len());
-        let (edges, kinds) = (self.edges.iter(), self.edges.keys());
-        let adjacencies = edges.map(|(kind, adjacency): (&EdgeType, _)| placed((kind, adjacency)));
-        let adjacencies = adjacencies.collect::<Result<_>>()?;
+        let placed = |(kind, adjacency): (&EdgeType, &CsrTensor<2>)| {
+            place(adjacency, [starts[&kind.target], starts[&kind.source]], types.len())
+        };
+        let adjacencies = self.edges.iter().map(placed).collect::<Result<_>>()?;
         let features: Option<Vec<_>> = self.nodes.values().map(|nodes| nodes.features.clone()).collect();
         let features = features.filter(|all| {
             let width = all.first().map(|x| x.dims()[1]);
@@ -70,7 +70,7 @@ impl HeteroGraph {
         Ok(HomogeneousGraph {
             node_types: self.nodes.keys().cloned().collect(),
             types,
-            relations: kinds.map(|kind| kind.relation.clone()).collect(),
+            relations: self.edges.keys().map(|kind| kind.relation.clone()).collect(),
             adjacencies,
             features: features.map(|all| Tensor::cat(all, 0)),
         })

@@ -94,8 +94,8 @@ impl HeteroGraph {
                 return Err(about(OP, &name, format!("{what} must be those of {count} nodes, got {got}")));
             }
         }
-        let mut splits = [&nodes.splits.train, &nodes.splits.val, &nodes.splits.test].into_iter().flatten();
-        if let Some(node) = splits.find(|&&node| node >= count) {
+        let splits = [&nodes.splits.train, &nodes.splits.val, &nodes.splits.test];
+        if let Some(node) = splits.into_iter().flatten().find(|&&node| node >= count) {
             return Err(about(OP, &name, format!("a node of a split must be in [0, {count}), got {node}")));
         }
         for (kind, adjacency) in &self.edges {

@@ -120,28 +120,28 @@ fn layers_of_edges_are_the_layers_themselves() {
     let of = |layer: &dyn Fn(&Edges<'_>) -> Result<Tensor<2>>| layer(&edges).unwrap();
     let a = &small.by;
     let gcn = GcnConvConfig::new(3, 2).init(&flex());
-    same(of(&|edges| gcn.forward_edges(edges)), gcn.forward(a, source.clone()));
+    same(of(&|edges| gcn.on_edges(edges)), gcn.forward(a, source.clone()));
     let gat = GatConvConfig::new(3, 2).with_d_target(Some(3)).with_self_loops(false).init(&flex());
-    same(of(&|edges| gat.forward_edges(edges)), gat.forward_bipartite(a, source.clone(), target.clone(), None));
+    same(of(&|edges| gat.on_edges(edges)), gat.forward_bipartite(a, source.clone(), target.clone(), None));
     let gatv2 = Gatv2ConvConfig::new(3, 2).with_self_loops(false).init(&flex());
-    same(of(&|edges| gatv2.forward_edges(edges)), gatv2.forward_bipartite(a, source.clone(), target.clone(), None));
+    same(of(&|edges| gatv2.on_edges(edges)), gatv2.forward_bipartite(a, source.clone(), target.clone(), None));
     let transformer = TransformerConvConfig::new(3, 2).with_d_edge(Some(1)).init(&flex());
     let weighted = edges.clone().with_features(Tensor::ones([3, 1], &flex()));
     same(
-        transformer.forward_edges(&weighted).unwrap(),
+        transformer.on_edges(&weighted).unwrap(),
         transformer.forward_bipartite(a, source.clone(), target.clone(), weighted.features()),
     );
     let network = || MlpConfig::new(vec![3, 2]).init(&flex());
     let gin = GinConvConfig::new().init(network(), &flex());
-    same(of(&|edges| gin.forward_edges(edges)), gin.forward_bipartite(a, source.clone(), target.clone()));
+    same(of(&|edges| gin.on_edges(edges)), gin.forward_bipartite(a, source.clone(), target.clone()));
     let film = FilmConvConfig::new(3, 2).init(&flex());
-    same(of(&|edges| film.forward_edges(edges)), film.forward(std::slice::from_ref(&edges)));
+    same(of(&|edges| film.on_edges(edges)), film.forward(std::slice::from_ref(&edges)));
     let gated = ResGatedConvConfig::new(3, 2).init(&flex());
-    same(of(&|edges| gated.forward_edges(edges)), gated.forward(&edges));
+    same(of(&|edges| gated.on_edges(edges)), gated.forward(&edges));
     let generalized = GenConvConfig::new(3, 2).init(&flex());
-    same(of(&|edges| generalized.forward_edges(edges)), generalized.forward(&edges));
+    same(of(&|edges| generalized.on_edges(edges)), generalized.forward(&edges));
     let pairs = EdgeConvConfig::new(2).init(MlpConfig::new(vec![6, 2]).init(&flex()), &flex());
-    same(of(&|edges| pairs.forward_edges(edges)), pairs.forward(&edges));
+    same(of(&|edges| pairs.on_edges(edges)), pairs.forward(&edges));
     let eg = EgConvConfig::new(3, 8).with_self_loops(false).init(&flex());
     assert!(!eg.adds_loops() && EgConvConfig::new(3, 8).init(&flex()).adds_loops());
     assert!(GcnConvConfig::new(3, 2).with_normalize(true).init(&flex()).adds_loops());
@@ -172,7 +172,7 @@ fn types_without_edges_in_a_call_are_left_out() {
     // Edges with features.
     let edges = Edges::of_types(&[(cites, &small.cites), (writes, &by)], &small.x);
     let out = layer.forward_edges(&edges);
-    let each = [layer.layers[0].forward_edges(&edges[1].1), layer.layers[1].forward_edges(&edges[0].1)];
+    let each = [layer.layers[0].on_edges(&edges[1].1), layer.layers[1].on_edges(&edges[0].1)];
     let [first, second] = each.map(|out| list(out.unwrap()));
     let mean: Vec<f32> = first.iter().zip(second).map(|(a, b)| (a + b) * 0.5).collect();
     assert_eq!(list(out["paper"].clone()), mean);
