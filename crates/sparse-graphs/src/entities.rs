@@ -61,9 +61,9 @@ pub struct EntityGraph {
 ///
 /// Each subject and object is an entity: an IRI, a literal with its type or language, or a blank node. A triple that is
 /// listed twice is one edge. Ids count from 0 in the order of first appearance, the subject before its object. As in
-/// PyG's `Entities`, relations are numbered by falling frequency and have numbers `2 r` and `2 r + 1`; where PyG's order
-/// is that of a hash (relations of one frequency, entities, classes), here it is fixed. Compressed files need the
-/// feature `gz`.
+/// PyG's `Entities`, relations are numbered by falling frequency and have numbers `2 r` and `2 r + 1`; where PyG's
+/// order is that of a hash (relations of one frequency, entities, classes), here it is fixed. Compressed files need
+/// the feature `gz`.
 ///
 /// Source: Ristoski, de Vries, Paulheim, *A collection of benchmark datasets for systematic evaluations of machine
 /// learning on the semantic web*, ISWC 2016; [the files](https://data.dgl.ai/dataset/aifb.tgz), of Schlichtkrull et al.

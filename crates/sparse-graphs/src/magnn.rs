@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// | file | content |
 /// |---|---|
 /// | `adjM.npz` | the edges between all nodes, a matrix of SciPy: from the row to the column; its values do not count |
-/// | `features_{i}.npz` or `features_{i}.npy` | the features of the nodes of type `i`, sparse or dense; may be missing |
+/// | `features_{i}.npz`, `features_{i}.npy` | the features of the nodes of type `i`, sparse or dense; may be missing |
 /// | `node_types.npy` | the number of the type of each node, in ascending order; may be missing if all have features |
 /// | `labels.npy` | the classes of the nodes of the first type |
 /// | `train_val_test_idx.npz` | the splits: arrays `train_idx`, `val_idx` and `test_idx` |
@@ -120,12 +120,11 @@ pub fn read_magnn_with(
     if classes.len() != count {
         return Err(files.at(&label, format!("there must be a class for each of {count} nodes, got {}", classes.len())));
     }
+    let labels = Labels::from_list(&classes, None, &options.device).map_err(|trouble| trouble.in_file(&label))?;
     let splits = files.next(|progress| read_splits(&split, count, &plain, progress));
     let splits = splits.map_err(|trouble| trouble.in_file(&split))?;
     check_known(&splits, &classes).map_err(|message| files.at(&split, message))?;
-    nodes[0].splits = splits;
-    nodes[0].labels =
-        Some(Labels::from_list(&classes, None, &options.device).map_err(|trouble| trouble.in_file(&label))?);
+    (nodes[0].splits, nodes[0].labels) = (splits, Some(labels));
     files.finish();
 
     let starts: Vec<usize> =
@@ -135,7 +134,7 @@ pub fn read_magnn_with(
     for (name, own) in node_types.iter().zip(nodes) {
         graph = graph.try_with_nodes(*name, own)?;
     }
-    // By the types of both ends, as (target, source).
+    // The ends as (target, source), by the types of source and target.
     let mut parts = vec![vec![]; counts.len() * counts.len()];
     let type_of = |node: usize| starts.partition_point(|&start| start <= node) - 1;
     let ends = read_all(edges.to_coo().indices());

@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 /// | `split/{name}/{type}/train.csv.gz`, `valid.csv.gz`, `test.csv.gz` | a node a line; may be missing |
 ///
 /// The value of an edge is how often it is listed. The files may be unpacked (`.csv`); compressed ones need the feature
-/// `gz`. [`OgbOptions::with_inverse_edges`] is [`HeteroGraph::with_reverse`] with the largest value. Takes `&device`, or
-/// `(&device, dtype)` for the dtype of edges and features. The years of papers are not read; embeddings of the types
+/// `gz`. [`OgbOptions::with_inverse_edges`] is [`HeteroGraph::with_reverse`] with the largest value. Takes `&device`,
+/// or `(&device, dtype)` for the dtype of edges and features. The years of papers are not read; embeddings of the types
 /// without features are files of PyTorch: set them by [`HeteroGraph::with_nodes`].
 ///
 /// Source: Hu et al., *Open Graph Benchmark: Datasets for Machine Learning on Graphs*, NeurIPS 2020.

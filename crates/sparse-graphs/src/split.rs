@@ -103,10 +103,10 @@ pub struct EdgeSplit {
 
 /// Splits the edges of `adjacency` `[M, N]` at random: shares `val` and `test` of them, and the rest for training.
 ///
-/// `undirected`, for a square adjacency: an edge and its reverse are one edge, which is in one split; both must be stored. Self loops are then
-/// edges too. The values of the adjacency stay with the edges; gradients reach them. Edges ascend in each split. The
-/// result depends on the seed only. It has no negative edges. Cost: the pattern is read to the host; `O(nnz)`. (PyG's
-/// `RandomLinkSplit`.)
+/// `undirected`, for a square adjacency: an edge and its reverse are one edge, which is in one split; both must be
+/// stored. Self loops are then edges too. The values of the adjacency stay with the edges; gradients reach them. Edges
+/// ascend in each split. The result depends on the seed only. It has no negative edges. Cost: the pattern is read to
+/// the host; `O(nnz)`. (PyG's `RandomLinkSplit`.)
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -118,8 +118,8 @@ pub struct EdgeSplit {
 ///
 /// # Errors
 ///
-/// `shape_mismatch` if it is undirected and not square; `invalid` for a share outside `[0, 1]`, shares that are more than 1
-/// together, or (if undirected) an edge without its reverse.
+/// `shape_mismatch` if it is undirected and not square; `invalid` for a share outside `[0, 1]`, shares that are more
+/// than 1 together, or (if undirected) an edge without its reverse.
 pub fn random_edge_split(
     adjacency: &CsrTensor<2>,
     val: f64,

@@ -19,8 +19,8 @@ use std::path::Path;
 /// days from 25 November to 3 December 2017. An action that is listed twice counts once. Nodes are `user`, `item` and
 /// `category`, each in the order of their numbers in the file, without features. Edges:
 ///
-/// - `user-{behaviour}-item` for each behaviour that there is, with the number of times as the value. PyG has one type of
-///   edges with the behaviour of each: the sum of these.
+/// - `user-{behaviour}-item` for each behaviour that there is, with the number of times as the value. PyG has one type
+///   of edges with the behaviour of each: the sum of these.
 /// - `item-in-category`, with value 1.
 ///
 /// Takes `&device`, or `(&device, dtype)` for the dtype of the values. Cost: a sort of the actions; 20 bytes for each.

@@ -125,8 +125,8 @@ impl HanConv {
     ///
     /// # Errors
     ///
-    /// `invalid` for a type that the layer does not have or that is there twice, and nodes that do not fit an adjacency;
-    /// it names the type. `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    /// `invalid` for a type that the layer does not have or that is there twice, and nodes that do not fit an
+    /// adjacency; it names the type. `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
     #[or_panic]
     pub fn try_forward(&self, adjacencies: &[(EdgeType, &CsrTensor<2>)], x: &NodeTensors) -> Result<NodeTensors> {
         const OP: &str = "HanConv::forward";

@@ -34,9 +34,9 @@ pub struct HgtConvConfig {
 /// types at once.
 ///
 /// `m_i = sum_{r, j in N_r(i)} alpha_ij^r V_r v_j`, for each head on its own, with
-/// `alpha_ij^r = softmax_{r, j}(p_r <q_i, K_r k_j> / sqrt(d_output / heads))`, where `k`, `q` and `v` are linear maps of
-/// the features by the type of the node. Then `out_i = W_t gelu(m_i) + b_t`, and if the type has as many input features
-/// as the layer has outputs, `out_i` becomes `g out_i + (1 - g) x_i` with the trained `g = sigmoid(s_t)`.
+/// `alpha_ij^r = softmax_{r, j}(p_r <q_i, K_r k_j> / sqrt(d_output / heads))`, where `k`, `q` and `v` are linear maps
+/// of the features by the type of the node. Then `out_i = W_t gelu(m_i) + b_t`, and if the type has as many input
+/// features as the layer has outputs, `out_i` becomes `g out_i + (1 - g) x_i` with the trained `g = sigmoid(s_t)`.
 ///
 /// The values of the adjacencies are not read. The result has all types of nodes that edges of the layer go to, also
 /// those to which none go in a call. (PyG's `HGTConv`.)
@@ -68,8 +68,8 @@ pub struct HgtConv {
     pub key_query_value: Vec<Linear>,
     /// `W_t` and `b_t` of each type of nodes (PyG's `out_lin`).
     pub output: Vec<Linear>,
-    /// `s_t`, `[1]` of each type of nodes.
-    pub skip: Vec<Param<Tensor<1>>>,
+    /// `s_t`, `[1]` of each type of nodes that has as many input features as the layer has outputs.
+    pub skip: Vec<Option<Param<Tensor<1>>>>,
     /// `K_r`, `[heads, d_output / heads, d_output / heads]` of each type of edges, from the right (PyG's `k_rel`).
     pub key: Vec<Param<Tensor<3>>>,
     /// `V_r`, likewise (PyG's `v_rel`).
@@ -100,10 +100,12 @@ impl HgtConvConfig {
         let uniform = Initializer::Uniform { min: -bound, max: bound };
         let relations = || self.edge_types.iter().map(|_| uniform.init([heads, each, each], device)).collect();
         let outputs = self.d_input.keys().map(|name| (name.clone(), self.d_output)).collect();
+        let skips =
+            self.d_input.values().map(|&width| (width == self.d_output).then(|| Initializer::Ones.init([1], device)));
         Ok(HgtConv {
             key_query_value: maps(&self.d_input, 3 * self.d_output, device),
             output: maps(&outputs, self.d_output, device),
-            skip: self.d_input.iter().map(|_| Initializer::Ones.init([1], device)).collect(),
+            skip: skips.collect(),
             key: relations(),
             value: relations(),
             prior: self.edge_types.iter().map(|_| Initializer::Ones.init([heads], device)).collect(),
@@ -128,8 +130,8 @@ impl HgtConv {
     ///
     /// # Errors
     ///
-    /// `invalid` for a type that the layer does not have or that is there twice, and nodes that do not fit an adjacency;
-    /// it names the type. `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    /// `invalid` for a type that the layer does not have or that is there twice, and nodes that do not fit an
+    /// adjacency; it names the type. `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
     #[or_panic]
     pub fn try_forward(&self, adjacencies: &[(EdgeType, &CsrTensor<2>)], x: &NodeTensors) -> Result<NodeTensors> {
         const OP: &str = "HgtConv::forward";
@@ -150,10 +152,8 @@ impl HgtConv {
             let own = parts.first().map_or_else(|| x.clone(), |part| targets(x, part.adjacency));
             let at = self.node_types.binary_search(&name.to_string()).expect("its features were mapped");
             let out = apply(OP, gelu(self.attended(OP, name, &parts, &all, own.dims()[0])?), &self.output[at])?;
-            if own.dims()[1] != out.dims()[1] {
-                return Ok((name.to_string(), out));
-            }
-            let gate = sigmoid(self.skip[at].val()).reshape(Exact([1, 1]));
+            let Some(skip) = &self.skip[at] else { return Ok((name.to_string(), out)) };
+            let gate = sigmoid(skip.val()).reshape(Exact([1, 1]));
             Ok((name.to_string(), out * gate.clone() + own * gate.neg().add_scalar(1.0)))
         };
         parts.into_iter().map(one).collect()

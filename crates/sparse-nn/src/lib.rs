@@ -19,7 +19,8 @@
 //! | the same, as products | [`EgConv`], [`ArmaConv`], [`Gcn2Conv`], [`GatedGraphConv`] |
 //! | the same, as attention | [`AgnnConv`], [`SuperGatConv`] |
 //! | hypergraphs | [`HypergraphConv`] |
-//! | nodes and edges of types | [`EdgeType`], [`HeteroConv`] of [`EdgeLayer`]s, [`HanConv`], [`HgtConv`], [`RgatConv`] |
+//! | types of nodes and edges | [`EdgeType`], [`HeteroConv`], [`HanConv`], [`HgtConv`], [`RgatConv`] |
+//! | layers for them | [`EdgeLayer`], [`AnyLayer`], [`TypeJoin`], [`NodeTensors`] |
 //! | of your own | [`MessagePassing`], [`Edges`], [`Aggregator`], [`DegreeScalers`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |

@@ -65,12 +65,11 @@ def hgt():
     for heads in [1, 2]:
         given = graphs()
         layer = gnn.HGTConv({"author": 3, "paper": 4}, 4, (["author", "paper"], TYPES), heads=heads)
-        params = {}
+        # Only papers have as many features as results: nothing reads the skip of authors.
+        params = {"skip.1": layer.skip["paper"]}
         for at, name in enumerate(["author", "paper"]):
             params |= linear(f"key_query_value.{at}", layer.kqv_lin.lins[name])
             params |= linear(f"output.{at}", layer.out_lin.lins[name])
-            # Only papers have as many features as results: nothing reads the skip of authors.
-            params |= {f"skip.{at}": layer.skip[name]}
         width = 4 // heads
         own = {f"{name}.{at}": torch.nn.Parameter(torch.zeros(heads, width, width))
                for name in ["key", "value"] for at in range(3)}
@@ -95,7 +94,8 @@ def rgat():
     }
     for name, more in options.items():
         # The second relation has other edges; the third has none.
-        given = [directed(True, False), Listed([[3], [0, 5], [], [2], [1, 2], []], 6, False), Listed([[]] * 6, 6, False)]
+        other, none = Listed([[3], [0, 5], [], [2], [1, 2], []], 6, False), Listed([[]] * 6, 6, False)
+        given = [directed(True, False), other, none]
         index = torch.cat([graph.edge_index for graph in given], 1).long()
         kind = torch.cat([torch.full([graph.size], at) for at, graph in enumerate(given)])
         layer = gnn.RGATConv(3, 2, 3, **more)

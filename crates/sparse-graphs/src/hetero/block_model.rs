@@ -35,9 +35,9 @@ use sparse_ops::{Result, SparseError};
 ///
 /// # Errors
 ///
-/// `invalid` for a type of nodes or edges that is there twice, an edge type whose nodes are not there, 0 blocks, a share
-/// outside `[0, 1]`, or more edges than there are pairs; it names the type. `overflow` for more than a billion nodes or
-/// edges.
+/// `invalid` for a type of nodes or edges that is there twice, an edge type whose nodes are not there, 0 blocks, a
+/// share outside `[0, 1]`, or more edges than there are pairs; it names the type. `overflow` for more than a billion
+/// nodes or edges.
 pub fn hetero_block_model(
     nodes: &[(&str, usize)],
     blocks: usize,

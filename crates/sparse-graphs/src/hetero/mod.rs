@@ -202,7 +202,7 @@ impl HeteroGraph {
         LabelledNodes::of(OP, labels, nodes, &labels.tensor().device())
     }
 
-    /// The graph on another device. Each adjacency has a pattern of its own there.
+    /// The graph on another device, with its autodiff association. Each adjacency has a pattern of its own there.
     pub fn to_device(&self, device: &Device) -> Self {
         self.map(|x| x.to_device(device), |labels| labels.to_device(device), |edges| edges.clone().to_device(device))
     }

@@ -116,10 +116,21 @@ fn types_can_be_selected() {
     assert_eq!(written.node_types().collect::<Vec<_>>(), ["author", "paper"]);
     assert_eq!(written.edge_types().count(), 1);
     assert!(graph.select_nodes(&[]).node_types().next().is_none());
-    let tracked = graph.to_device(&flex().autodiff());
-    assert_eq!(tracked.adjacency(("paper", "cites", "paper")).device(), flex().autodiff());
-    assert_eq!(tracked.nodes_of("paper").features.as_ref().unwrap().device(), flex().autodiff());
+    let device = flex().autodiff();
+    let by = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0, 2.0], [0.0, 0.0, 0.5]], &device));
+    let papers = TypedNodes {
+        labels: Some(Labels::from_list(&[1, 0], 2, &device).unwrap()),
+        ..TypedNodes::of(Tensor::ones([2, 2], &device))
+    };
+    let tracked = graph.clone().with_nodes("paper", papers).with_edges(("author", "writes", "paper"), by);
     let plain = tracked.valid();
+    let on_tape = |graph: &HeteroGraph| {
+        let features = graph.nodes_of("paper").features.as_ref().unwrap().is_autodiff();
+        [features, graph.adjacency(("author", "writes", "paper")).device().is_autodiff()]
+    };
+    assert_eq!((on_tape(&tracked), on_tape(&plain)), ([true; 2], [false; 2]));
+    // A device is another place; the association stays.
+    assert_eq!(on_tape(&tracked.to_device(&flex())), [true; 2]);
     assert_eq!((plain.to_string(), plain.adjacency(("paper", "cites", "paper")).device()), (graph.to_string(), flex()));
     let pattern = |graph: &HeteroGraph| graph.adjacency(("author", "writes", "paper")).pattern().clone();
     assert!(pattern(&plain).is_same(&pattern(&tracked)));
