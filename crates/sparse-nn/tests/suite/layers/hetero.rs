@@ -2,13 +2,16 @@
 
 use super::case::{Inputs, check, device, kind};
 use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::nn::{
     AnyLayer, EdgeConvConfig, EdgeLayer, EdgeType, Edges, EgConvConfig, FilmConvConfig, GatConvConfig, Gatv2ConvConfig,
     GcnConvConfig, GenConvConfig, GinConvConfig, HanConvConfig, HeteroConv, HgtConvConfig, MlpConfig, NodeTensors,
-    ResGatedConvConfig, RgatConvConfig, RgcnConvConfig, SageConvConfig, TransformerConvConfig, TypeJoin,
+    ResGatedConvConfig, RgatConvConfig, RgcnConvConfig, SageConv, SageConvConfig, TransformerConvConfig, TypeJoin,
     bipartite_normalization,
 };
+use sparse_tensor::ops::Reduce;
 use sparse_tensor::{CsrTensor, Result};
 use std::collections::BTreeMap;
 
@@ -176,6 +179,50 @@ fn types_without_edges_in_a_call_are_left_out() {
     let [first, second] = each.map(|out| list(out.unwrap()));
     let mean: Vec<f32> = first.iter().zip(second).map(|(a, b)| (a + b) * 0.5).collect();
     assert_eq!(list(out["paper"].clone()), mean);
+}
+
+/// A mix of layers with one of their own, as users write it.
+#[derive(Module, Debug)]
+enum Own {
+    Sage(SageConv),
+    Difference(Linear),
+}
+
+impl EdgeLayer for Own {
+    fn on_edges(&self, edges: &Edges<'_>) -> Result<Tensor<2>> {
+        match self {
+            Self::Sage(layer) => layer.on_edges(edges),
+            Self::Difference(linear) => {
+                edges.try_aggregate(linear.forward(edges.source() - edges.target()), Reduce::Amax)
+            }
+        }
+    }
+}
+
+#[test]
+fn layers_of_ones_own_are_mixed_with_others() {
+    let small = Small::new();
+    let [writes, cites, _] = types();
+    let device = flex().autodiff();
+    let layers = [
+        (writes.clone(), Own::Sage(SageConvConfig::new(3, 2).with_d_target(Some(4)).init(&device))),
+        (cites.clone(), Own::Difference(LinearConfig::new(4, 2).init(&device))),
+    ];
+    let layer = HeteroConv::new(layers, TypeJoin::Concat);
+    let on_tape = |x: Tensor<2>| Tensor::<2>::from_data(x.into_data(), &device);
+    let [by, cited] = [&small.by, &small.cites].map(|a| CsrTensor::from_dense(on_tape(a.to_dense())));
+    let x: NodeTensors = small.x.iter().map(|(name, x)| (name.clone(), on_tape(x.clone()))).collect();
+    let out = layer.forward(&[(writes, &by), (cites, &cited)], &x)["paper"].clone();
+    let Own::Difference(linear) = &layer.layers[1] else { panic!() };
+    // Paper 0 has an edge from paper 1, which has none.
+    let papers = x["paper"].clone();
+    let row = linear.forward(papers.clone().narrow(0, 1, 1) - papers.narrow(0, 0, 1));
+    assert_eq!(list(out.clone().narrow(1, 2, 2)), [list(row), vec![0.0; 2]].concat());
+    // Both are trained and saved as parts of one module.
+    let grads = GradientsParams::from_grads(out.sum().backward(), &layer);
+    assert_eq!((grads.len(), layer.num_params()), (3 + 2, (3 * 2 + 2 + 4 * 2) + (4 * 2 + 2)));
+    let plain = layer.valid();
+    assert_eq!((plain.edge_types(), plain.num_params()), (layer.edge_types(), layer.num_params()));
 }
 
 /// A sampled neighbourhood: the first rows of a type are the targets.
