@@ -1,6 +1,7 @@
 //! Nodes with known classes.
 
 use super::graph::Graph;
+use super::labels::Labels;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
@@ -43,14 +44,19 @@ impl Graph {
     ///
     /// `index_out_of_range` for what is no node; `invalid` for a node without a known class.
     pub fn labelled(&self, nodes: &[usize]) -> Result<LabelledNodes> {
-        let labels = self.labels.to_vec();
-        check_ids("Graph::labelled", nodes, labels.len())?;
-        let own: Vec<i64> = nodes.iter().map(|&node| labels[node]).collect();
-        LabelledNodes::new(nodes, &own, labels.len(), self.labels.classes(), &self.adjacency.device())
+        LabelledNodes::of("Graph::labelled", &self.labels, nodes, &self.adjacency.device())
     }
 }
 
 impl LabelledNodes {
+    /// The nodes `nodes` with their classes.
+    pub(super) fn of(op: &'static str, labels: &Labels, nodes: &[usize], device: &Device) -> Result<Self> {
+        let all = labels.to_vec();
+        check_ids(op, nodes, all.len())?;
+        let own: Vec<i64> = nodes.iter().map(|&node| all[node]).collect();
+        Self::new(nodes, &own, all.len(), labels.classes(), device)
+    }
+
     /// The nodes `nodes` of a graph of `all` nodes, with `labels` below `classes`, for logits on `device`.
     ///
     /// # Errors

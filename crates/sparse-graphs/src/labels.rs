@@ -121,6 +121,11 @@ impl Labels {
         associate(hot, &device)
     }
 
+    /// The same labels on another device.
+    pub(super) fn to_device(&self, device: &Device) -> Self {
+        Self { labels: self.labels.clone().to_device(device), classes: self.classes }
+    }
+
     /// The same labels without an autodiff association.
     pub fn valid(&self) -> Self {
         Self { labels: self.labels.clone().inner(), classes: self.classes }

@@ -1,6 +1,7 @@
 //! Graphs to learn on, and the parts of them that a model trains on.
 //!
 //! - Graphs: one that is built in, folders of files, and generated ones.
+//! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
@@ -12,7 +13,7 @@
 //!   [`random_walk_encoding`]; [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
 //! - Words as columns: [`FeatureHasher`].
 //! - Measures: of examples [`roc_auc`], [`average_precision`], [`hits_at_k`]; of the items of users [`recall_at_k`],
-//!   [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
+//!   [`precision_at_k`], [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
 //!   [`normalized_mutual_information`], [`adjusted_rand_index`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
@@ -24,20 +25,26 @@ mod algorithms;
 mod augment;
 mod batch;
 mod encoding;
+mod entities;
 mod folder;
 mod generators;
 #[cfg(feature = "npz")]
 mod geom;
 mod graph;
 mod hashing;
+mod hetero;
 pub(crate) mod host;
 mod karate;
 mod labelled;
 mod labels;
+#[cfg(feature = "npz")]
+mod magnn;
 #[cfg(feature = "mmap")]
 pub(crate) mod mapped;
 mod metrics;
+mod movie_lens;
 mod ogb;
+mod ogb_hetero;
 mod pagerank;
 #[cfg(feature = "mmap")]
 pub mod parts;
@@ -54,6 +61,7 @@ pub(crate) mod sampling;
 mod sbm;
 mod sources;
 mod split;
+mod taobao;
 mod transform;
 mod triples;
 mod tu;
@@ -69,19 +77,28 @@ pub use algorithms::{
 pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node};
 pub use batch::GraphBatch;
 pub use encoding::{random_walk_encoding, try_random_walk_encoding};
+pub use entities::{EntityGraph, EntityTask, read_entities, read_entities_with};
 pub use folder::{read_folder, read_folder_with};
 pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
 pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
+pub use hetero::block_model::hetero_block_model;
+pub use hetero::homogeneous::HomogeneousGraph;
+pub use hetero::split::HeteroEdgeSplit;
+pub use hetero::{HeteroGraph, TypedNodes};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
 pub use labels::Labels;
+#[cfg(feature = "npz")]
+pub use magnn::{read_magnn, read_magnn_with};
 #[cfg(feature = "mmap")]
 pub use mapped::{features::FeatureStore, graph::MappedGraph};
 pub use metrics::{average_precision, hits_at_k, roc_auc, try_average_precision, try_hits_at_k, try_roc_auc};
+pub use movie_lens::{MovieLens, read_movie_lens, read_movie_lens_with};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
+pub use ogb_hetero::{read_ogb_hetero, read_ogb_hetero_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
@@ -91,7 +108,8 @@ pub use propagation::{
     try_smooth_predictions,
 };
 pub use ranked::{
-    map_at_k, mrr_at_k, ndcg_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k, try_recall_at_k,
+    map_at_k, mrr_at_k, ndcg_at_k, precision_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k,
+    try_precision_at_k, try_recall_at_k,
 };
 pub use reordering::Reordering;
 #[cfg(feature = "npz")]
@@ -108,6 +126,7 @@ pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
 pub use sparse_core::graph::{Ahead, GraphStore};
 pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
+pub use taobao::{read_taobao, read_taobao_with};
 pub use transform::{
     degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
 };

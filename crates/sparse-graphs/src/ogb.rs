@@ -29,6 +29,10 @@ impl OgbOptions {
         self
     }
 
+    pub(super) fn inverse(&self) -> bool {
+        self.inverse
+    }
+
     /// Each edge also the other way: OGB's own loader does so for `ogbn-products` and `ogbn-proteins`, whose files list
     /// an edge once.
     pub fn with_inverse_edges(mut self) -> Self {
@@ -97,7 +101,8 @@ impl OgbGraph {
 /// | `split/{name}/train.csv.gz`, `valid.csv.gz`, `test.csv.gz` | a node a line |
 ///
 /// The files may be unpacked (`.csv`); compressed ones need the feature `gz`. Takes `&device`, or `(&device, dtype)`
-/// for the dtype of edges and features. Graphs of several types of nodes (`ogbn-mag`) have other files.
+/// for the dtype of edges and features. Graphs of several types of nodes (`ogbn-mag`) have other files:
+/// [`read_ogb_hetero`](super::read_ogb_hetero).
 ///
 /// Source: Hu et al., *Open Graph Benchmark: Datasets for Machine Learning on Graphs*, NeurIPS 2020.
 ///
@@ -136,7 +141,7 @@ pub fn read_ogb_with(
     let (folder, device) = (folder.as_ref(), device.into());
     check_dtype(OP, &device)?;
     let raw = folder.join("raw");
-    let split = split_folder(&folder.join("split"), options)?;
+    let split = split_folder(OP, &folder.join("split"), options)?;
     let paths = [
         found(&raw, "num-node-list"),
         found(&raw, "node-label"),
@@ -156,7 +161,7 @@ pub fn read_ogb_with(
     })?;
     let nodes = match counts[..] {
         [nodes] if nodes >= 0 => nodes as usize,
-        _ => return Err(at(count, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
+        _ => return Err(at(OP, count, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
     };
     // What follows allocates for the nodes that were met, not for those that were claimed.
     let labels = files.table(label, Some(nodes), |fields| fields.class())?;
@@ -197,28 +202,30 @@ pub fn read_ogb_with(
 
 const OP: &str = "read_ogb";
 
-fn at(path: &Path, message: String) -> SparseError {
-    SparseError::invalid(OP, message).in_file(path)
+fn at(op: &'static str, path: &Path, message: String) -> SparseError {
+    SparseError::invalid(op, message).in_file(path)
 }
 
 /// The file of that name, compressed or not.
-fn found(folder: &Path, name: &str) -> PathBuf {
+pub(super) fn found(folder: &Path, name: &str) -> PathBuf {
     let unpacked = folder.join(format!("{name}.csv"));
     if unpacked.exists() { unpacked } else { folder.join(format!("{name}.csv.gz")) }
 }
 
-fn split_folder(folder: &Path, options: &OgbOptions) -> Result<PathBuf> {
+/// The folder of the splits that are asked for.
+pub(super) fn split_folder(op: &'static str, folder: &Path, options: &OgbOptions) -> Result<PathBuf> {
     if let Some(name) = &options.split {
         return Ok(folder.join(name));
     }
-    let entries = std::fs::read_dir(folder).map_err(|trouble| at(folder, format!("cannot be read, got {trouble}")))?;
+    let entries =
+        std::fs::read_dir(folder).map_err(|trouble| at(op, folder, format!("cannot be read, got {trouble}")))?;
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     match &mut folders[..] {
         [one] => Ok(std::mem::take(one)),
         several => {
             let names: Vec<_> = several.iter().filter_map(|path| path.file_name()).take(8).collect();
-            Err(at(folder, format!("there must be one split (with_split chooses one), got {names:?}")))
+            Err(at(op, folder, format!("there must be one split (with_split chooses one), got {names:?}")))
         }
     }
 }

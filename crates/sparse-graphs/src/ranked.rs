@@ -43,6 +43,34 @@ pub fn try_recall_at_k<K: Kind>(
     })
 }
 
+/// Precision at `k`: the share of the `k` items with the highest scores that is right for a user; the mean over users.
+/// A user to whom fewer than `k` items are offered is measured by `k` all the same.
+///
+/// Arguments are those of [`recall_at_k`]. (PyG's `LinkPredPrecision`.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, data::precision_at_k};
+///
+/// let device = Device::flex();
+/// let scores = Tensor::<2>::from_floats([[0.9, 0.8, 0.7, 0.6]], &device);
+/// let relevant = CsrTensor::<2>::from_rows(&[[(0, 1.0), (3, 1.0)]], 4, &device).unwrap();
+/// assert_eq!(precision_at_k(scores, &relevant, None, 2), 0.5);
+/// ```
+///
+/// # Errors
+///
+/// As [`try_recall_at_k`].
+#[or_panic]
+pub fn try_precision_at_k<K: Kind>(
+    scores: Tensor<2>,
+    relevant: &CsrTensor<2, K>,
+    known: Option<&CsrTensor<2, K>>,
+    k: usize,
+) -> Result<f64> {
+    mean("precision_at_k", scores, relevant, known, k, None, |offered, _| offered.iter().sum::<f64>() / k as f64)
+}
+
 /// Mean average precision at `k`: for each item among the `k` best that is right, the share of right ones up to it;
 /// their sum divided by `min(k, number of items that are right)`, and the mean over users.
 ///

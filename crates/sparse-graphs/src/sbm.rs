@@ -55,20 +55,31 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
         }
     }
     let nodes = sizes.iter().sum();
-    let mut splits = Splits::default();
-    for (&from, &size) in starts.iter().zip(sizes) {
+    Ok(Graph {
+        adjacency: undirected(&edges, nodes, device),
+        features: identity(nodes, device),
+        labels: block_labels(sizes, device),
+        splits: block_splits(sizes),
+    })
+}
+
+/// The block of each node, for consecutive blocks of these sizes.
+pub(super) fn block_labels(sizes: &[usize], device: &Device) -> Labels {
+    let labels = sizes.iter().enumerate().flat_map(|(block, &size)| std::iter::repeat_n(block as i64, size)).collect();
+    Labels::new_unchecked(labels, sizes.len(), device)
+}
+
+/// The first tenth of each block for training, the next for validation, and the rest for testing.
+pub(super) fn block_splits(sizes: &[usize]) -> Splits {
+    let (mut splits, mut from) = (Splits::default(), 0);
+    for &size in sizes {
         let (first, second) = (from + size.div_ceil(10), from + (2 * size).div_ceil(10));
         splits.train.extend(from..first);
         splits.val.extend(first..second);
         splits.test.extend(second..from + size);
+        from += size;
     }
-    let labels = sizes.iter().enumerate().flat_map(|(block, &size)| std::iter::repeat_n(block as i64, size)).collect();
-    Ok(Graph {
-        adjacency: undirected(&edges, nodes, device),
-        features: identity(nodes, device),
-        labels: Labels::new_unchecked(labels, sizes.len(), device),
-        splits,
-    })
+    splits
 }
 
 pub(super) fn check_size(op: &'static str, nodes: f64, edges: f64) -> Result<()> {
@@ -103,7 +114,7 @@ fn triangle(nodes: usize) -> u64 {
 }
 
 /// Calls `hit` for every position below `end` that is drawn with probability `p`, in order.
-fn jumps(rng: &mut impl RngExt, p: f64, end: u64, mut hit: impl FnMut(u64)) {
+pub(super) fn jumps(rng: &mut impl RngExt, p: f64, end: u64, mut hit: impl FnMut(u64)) {
     if p <= 0.0 {
         return;
     }

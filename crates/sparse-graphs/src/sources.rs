@@ -118,6 +118,18 @@ impl<'a> Fields<'a> {
         name.ok_or_else(|| format!("{what} must follow, got {:?}", shown(field)))
     }
 
+    /// The next field, which may be empty.
+    pub(super) fn any(&mut self, what: &str) -> Result<&'a str, String> {
+        let field = self.field(what)?;
+        std::str::from_utf8(field).map_err(|_| format!("{what} must be text, got {:?}", shown(field)))
+    }
+
+    /// The rest of the line.
+    pub(super) fn text(&mut self) -> Result<&'a str, String> {
+        let rest = self.rest.take().ok_or("text must follow, got the end of the line")?;
+        std::str::from_utf8(rest).map_err(|_| format!("a line must be text, got {:?}", shown(rest)))
+    }
+
     pub(super) fn int(&mut self) -> Result<i64, String> {
         self.number("a whole number")
     }
@@ -151,6 +163,13 @@ impl<'a> Fields<'a> {
     pub(super) fn end(&self) -> Result<(), String> {
         self.rest.map_or(Ok(()), |rest| Err(format!("a line must end here, got {:?}", shown(rest))))
     }
+}
+
+/// A field of a CSV without the quotes around it, in which quotes are doubled.
+pub(super) fn unquoted(field: &str) -> String {
+    let field = field.trim();
+    let inside = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inside.map_or_else(|| field.into(), |inside| inside.replace("\"\"", "\""))
 }
 
 /// Lines of equally many numbers.

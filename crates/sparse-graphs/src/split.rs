@@ -101,12 +101,12 @@ pub struct EdgeSplit {
     pub test_edges: Tensor<2, Int>,
 }
 
-/// Splits the edges of `adjacency` `[N, N]` at random: shares `val` and `test` of them, and the rest for training.
+/// Splits the edges of `adjacency` `[M, N]` at random: shares `val` and `test` of them, and the rest for training.
 ///
-/// `undirected`: an edge and its reverse are one edge, which is in one split; both must be stored. Self loops are then
-/// edges too. The values of the adjacency stay with the edges; gradients reach them. Edges ascend in each split. The
-/// result depends on the seed only. It has no negative edges. Cost: the pattern is read to the host; `O(nnz)`. (PyG's
-/// `RandomLinkSplit`.)
+/// `undirected`, for a square adjacency: an edge and its reverse are one edge, which is in one split; both must be
+/// stored. Self loops are then edges too. The values of the adjacency stay with the edges; gradients reach them. Edges
+/// ascend in each split. The result depends on the seed only. It has no negative edges. Cost: the pattern is read to
+/// the host; `O(nnz)`. (PyG's `RandomLinkSplit`.)
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -118,8 +118,8 @@ pub struct EdgeSplit {
 ///
 /// # Errors
 ///
-/// `shape_mismatch` if the adjacency is not square; `invalid` for a share outside `[0, 1]`, shares that are more than 1
-/// together, or (if undirected) an edge without its reverse.
+/// `shape_mismatch` if it is undirected and not square; `invalid` for a share outside `[0, 1]`, shares that are more
+/// than 1 together, or (if undirected) an edge without its reverse.
 pub fn random_edge_split(
     adjacency: &CsrTensor<2>,
     val: f64,
@@ -128,12 +128,14 @@ pub fn random_edge_split(
     seed: u64,
 ) -> Result<EdgeSplit> {
     const OP: &str = "random_edge_split";
-    check_square(OP, adjacency)?;
+    if undirected {
+        check_square(OP, adjacency)?;
+    }
     let rows = HostRows::of(adjacency.pattern());
     let (ptr, idx) = (rows.ptr(), rows.idx());
-    let nodes = adjacency.dims()[0];
+    let [count, columns] = adjacency.dims();
     let ends: Vec<(usize, usize)> =
-        (0..nodes).flat_map(|row| (ptr.at(row)..ptr.at(row + 1)).map(move |at| (row, idx.at(at)))).collect();
+        (0..count).flat_map(|row| (ptr.at(row)..ptr.at(row + 1)).map(move |at| (row, idx.at(at)))).collect();
     let reverse = |&(row, col): &(usize, usize)| ends.binary_search(&(col, row));
     if undirected && let Some((row, col)) = ends.iter().find(|edge| reverse(edge).is_err()) {
         let message =
@@ -155,7 +157,7 @@ pub fn random_edge_split(
     let part = |positions: Vec<usize>| keep(adjacency, &rows, &positions);
     let list = |positions: &[usize]| {
         let both = positions.iter().map(|&at| ends[at].0).chain(positions.iter().map(|&at| ends[at].1));
-        index_below(&both.collect::<Vec<_>>(), nodes, &device).reshape(Exact([2, positions.len()]))
+        index_below(&both.collect::<Vec<_>>(), count.max(columns), &device).reshape(Exact([2, positions.len()]))
     };
     Ok(EdgeSplit {
         train: part(positions(&[&splits.train])),

@@ -91,14 +91,18 @@ pub fn read_triples_with(folder: impl AsRef<Path>, device: &Device, progress: &m
 
 /// Names in the order of first appearance.
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     ids: HashMap<String, i64>,
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
 }
 
 impl Names {
-    fn id(&mut self, name: &str) -> i64 {
-        if let Some(&id) = self.ids.get(name) {
+    pub(super) fn find(&self, name: &str) -> Option<i64> {
+        self.ids.get(name).copied()
+    }
+
+    pub(super) fn id(&mut self, name: &str) -> i64 {
+        if let Some(id) = self.find(name) {
             return id;
         }
         let id = self.names.len() as i64;

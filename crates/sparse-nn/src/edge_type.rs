@@ -53,3 +53,9 @@ impl From<(&str, &str, &str)> for EdgeType {
         Self::new(source, relation, target)
     }
 }
+
+impl From<&EdgeType> for EdgeType {
+    fn from(own: &EdgeType) -> Self {
+        own.clone()
+    }
+}

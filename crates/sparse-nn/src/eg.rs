@@ -89,7 +89,7 @@ pub struct EgConv {
     #[module(skip)]
     aggregations: Vec<EgAggregation>,
     heads: usize,
-    self_loops: bool,
+    pub(super) self_loops: bool,
 }
 
 impl EgConvConfig {

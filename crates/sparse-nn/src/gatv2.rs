@@ -93,7 +93,7 @@ pub struct Gatv2Conv {
     pub dropout: Dropout,
     concat: bool,
     negative_slope: f64,
-    self_loops: bool,
+    pub(super) self_loops: bool,
     d_target: usize,
 }
 

@@ -80,7 +80,7 @@ pub struct GcnConv {
     /// Whether ReLU follows.
     relu: bool,
     /// Whether the adjacency is normalised here.
-    normalize: bool,
+    pub(super) normalize: bool,
     /// The weight of a missing self loop, if they are added.
     loop_weight: Option<f64>,
     #[module(skip)]

@@ -19,6 +19,8 @@
 //! | the same, as products | [`EgConv`], [`ArmaConv`], [`Gcn2Conv`], [`GatedGraphConv`] |
 //! | the same, as attention | [`AgnnConv`], [`SuperGatConv`] |
 //! | hypergraphs | [`HypergraphConv`] |
+//! | types of nodes and edges | [`EdgeType`], [`HeteroConv`], [`HanConv`], [`HgtConv`], [`RgatConv`] |
+//! | layers for them | [`EdgeLayer`], [`AnyLayer`], [`TypeJoin`], [`NodeTensors`] |
 //! | of your own | [`MessagePassing`], [`Edges`], [`Aggregator`], [`DegreeScalers`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
@@ -59,6 +61,8 @@ pub(crate) mod gen_conv;
 pub(crate) mod gin;
 pub(crate) mod gine;
 pub(crate) mod graph_norm;
+pub(crate) mod han;
+pub(crate) mod hgt;
 pub(crate) mod hypergraph;
 pub(crate) mod input_linear;
 pub(crate) mod jumping;
@@ -72,6 +76,7 @@ pub(crate) mod normalization;
 pub(crate) mod pna;
 pub(crate) mod pooling;
 pub(crate) mod res_gated;
+pub(crate) mod rgat;
 pub(crate) mod rgcn;
 pub(crate) mod sage;
 pub(crate) mod scalers;
@@ -81,6 +86,7 @@ pub(crate) mod supergat;
 pub(crate) mod table;
 pub(crate) mod top_k;
 pub(crate) mod transformer;
+pub(crate) mod typed;
 
 pub use activation::{elu, leaky_relu};
 pub use aggregation::{Aggregate, Aggregation, Aggregator, AggregatorPart, Coefficient};
@@ -103,6 +109,8 @@ pub use gen_conv::{GenConv, GenConvConfig};
 pub use gin::{GinConv, GinConvConfig};
 pub use gine::{GineConv, GineConvConfig};
 pub use graph_norm::{GraphNorm, GraphNormConfig};
+pub use han::{HanConv, HanConvConfig};
+pub use hgt::{HgtConv, HgtConvConfig};
 pub use hypergraph::{HypergraphAttention, HypergraphConv, HypergraphConvConfig};
 pub use input_linear::{sparse_input_linear, try_sparse_input_linear};
 pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
@@ -126,6 +134,7 @@ pub use pooling::{
     try_global_attention_pool, try_global_max_pool, try_global_mean_pool, try_graph_softmax,
 };
 pub use res_gated::{ResGatedConv, ResGatedConvConfig};
+pub use rgat::{RgatConv, RgatConvConfig};
 pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
 pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig};
@@ -136,3 +145,4 @@ pub use table::optim::{RowAdagrad, RowAdagradConfig, RowAdam, RowAdamConfig, Row
 pub use table::{RowTable, RowTableConfig};
 pub use top_k::{Pooled, TopKPool, TopKPoolConfig};
 pub use transformer::{TransformerConv, TransformerConvConfig};
+pub use typed::{AnyLayer, EdgeLayer, HeteroConv, NodeTensors, TypeJoin};

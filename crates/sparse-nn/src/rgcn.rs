@@ -238,19 +238,30 @@ impl RgcnConv {
 
     /// `W_r`, `[d_aggregated, d_output]`.
     fn weight_of(&self, relation: usize) -> Tensor<2> {
-        let (weight, blocks) = (self.weight.val(), self.blocks);
-        let [count, from, to] = weight.dims();
-        match &self.combination {
-            Some(combination) => {
-                let row = combination.val().narrow(0, relation, 1);
-                row.matmul(weight.reshape(Exact([count, from * to]))).reshape(Exact([from, to]))
-            }
-            None if blocks == 1 => weight.narrow(0, relation, 1).reshape(Exact([from, to])),
-            None => {
-                let own = weight.narrow(0, relation * blocks, blocks).reshape(Exact([blocks, from, 1, to]));
-                let on = Tensor::<2>::eye(blocks, &own.device().inner()).cast(own.dtype());
-                (own * on.reshape(Exact([blocks, 1, blocks, 1]))).reshape(Exact([blocks * from, blocks * to]))
-            }
+        if self.blocks == 1 {
+            return relation_weight(&self.weight, &self.combination, relation);
         }
+        let (weight, blocks) = (self.weight.val(), self.blocks);
+        let [_, from, to] = weight.dims();
+        let own = weight.narrow(0, relation * blocks, blocks).reshape(Exact([blocks, from, 1, to]));
+        let on = Tensor::<2>::eye(blocks, &own.device().inner()).cast(own.dtype());
+        (own * on.reshape(Exact([blocks, 1, blocks, 1]))).reshape(Exact([blocks * from, blocks * to]))
+    }
+}
+
+/// The weight of a relation: one of its own, or a sum of bases.
+pub(super) fn relation_weight(
+    weight: &Param<Tensor<3>>,
+    combination: &Option<Param<Tensor<2>>>,
+    relation: usize,
+) -> Tensor<2> {
+    let weight = weight.val();
+    let [count, from, to] = weight.dims();
+    match combination {
+        Some(combination) => {
+            let row = combination.val().narrow(0, relation, 1);
+            row.matmul(weight.reshape(Exact([count, from * to]))).reshape(Exact([from, to]))
+        }
+        None => weight.narrow(0, relation, 1).reshape(Exact([from, to])),
     }
 }

@@ -7,6 +7,7 @@ mod data;
 #[cfg(feature = "dataset")]
 mod data_loader;
 mod generators;
+mod hetero;
 mod labelled;
 mod links;
 mod mapped;

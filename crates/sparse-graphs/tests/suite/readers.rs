@@ -1,11 +1,12 @@
-//! Graphs as people have them: folders of TUDataset, Geom-GCN, GraphSAINT, PPI and knowledge graphs.
+//! Graphs as people have them: folders of TUDataset, Geom-GCN, GraphSAINT, PPI, knowledge graphs and graphs with types.
 
 use burn::tensor::{DType, Device, Int, Tensor};
 use proptest::prelude::*;
 use sparse_dev::files::edited;
 use sparse_tensor::data::{
-    GeomFeatures, GraphBatch, OgbGraph, read_geom_gcn, read_graph_saint, read_ppi, read_ppi_with, read_triples,
-    read_tu, read_tu_with,
+    EntityTask, GeomFeatures, GraphBatch, OgbGraph, OgbOptions, read_entities, read_entities_with, read_geom_gcn,
+    read_graph_saint, read_magnn, read_magnn_with, read_movie_lens, read_movie_lens_with, read_ogb_hetero,
+    read_ogb_hetero_with, read_ppi, read_ppi_with, read_taobao, read_taobao_with, read_triples, read_tu, read_tu_with,
 };
 use sparse_tensor::io::npz;
 use sparse_tensor::{CsrTensor, Limits, Result};
@@ -21,7 +22,7 @@ pub(crate) struct Reader {
     pub(crate) read: fn(&Path) -> Result<()>,
 }
 
-pub(crate) const READERS: [Reader; 6] = [
+pub(crate) const READERS: [Reader; 11] = [
     Reader { files: tu, text: "T_A.txt", read: |folder| read_tu(folder, "T", &Device::flex()).map(drop) },
     Reader {
         files: geom_values,
@@ -40,6 +41,27 @@ pub(crate) const READERS: [Reader; 6] = [
         read: |folder| read_ppi(folder, "train", &Device::flex()).map(drop),
     },
     Reader { files: triples, text: "valid.txt", read: |folder| read_triples(folder, &Device::flex()).map(drop) },
+    Reader {
+        files: entities,
+        text: "testSet.tsv",
+        read: |folder| read_entities(folder, EntityTask::AIFB, &Device::flex()).map(drop),
+    },
+    Reader { files: movies, text: "movies.csv", read: |folder| read_movie_lens(folder, &Device::flex()).map(drop) },
+    Reader {
+        files: magnn,
+        text: "labels.npy",
+        read: |folder| read_magnn(folder, &MAGNN_TYPES, &Device::flex()).map(drop),
+    },
+    Reader {
+        files: mag,
+        text: "raw/num-node-dict.csv",
+        read: |folder| read_ogb_hetero(folder, &OgbOptions::new(), &Device::flex()).map(drop),
+    },
+    Reader {
+        files: taobao,
+        text: "UserBehavior.csv",
+        read: |folder| read_taobao(folder, 100..200, &Device::flex()).map(drop),
+    },
 ];
 const TU: &Reader = &READERS[0];
 const GEOM: &Reader = &READERS[1];
@@ -47,6 +69,11 @@ const GEOM_IDS: &Reader = &READERS[2];
 const SAINT: &Reader = &READERS[3];
 const PPI: &Reader = &READERS[4];
 const TRIPLES: &Reader = &READERS[5];
+const ENTITIES: &Reader = &READERS[6];
+const MOVIES: &Reader = &READERS[7];
+const MAGNN: &Reader = &READERS[8];
+const MAG: &Reader = &READERS[9];
+const TAOBAO: &Reader = &READERS[10];
 
 /// A file, its content (`None`: it is missing), and what the error says.
 type Case<'a> = (&'a str, Option<&'a [u8]>, &'a [&'a str]);
@@ -58,7 +85,9 @@ impl Reader {
         for (name, bytes) in (self.files)() {
             let bytes = if name == changed { content } else { Some(&bytes[..]) };
             if let Some(bytes) = bytes {
-                fs::write(folder.path().join(name), bytes).unwrap();
+                let path = folder.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, bytes).unwrap();
             }
         }
         folder
@@ -490,6 +519,362 @@ fn triples_are_numbered_as_they_appear() {
         ("valid.txt", Some(b"a\tr\t\xff\n"), &["line 1", "a tail"]),
         ("valid.txt", Some(b"a\tr\x00\tb\n"), &["line 1", "control character"]),
     ]);
+}
+
+fn entities() -> Vec<(&'static str, Vec<u8>)> {
+    let graph = concat!(
+        "# A comment.\n",
+        "<p:ann> <knows> <p:bob> .\n",
+        "<p:bob>\t<knows>\t<p:ann>\t. # another\n",
+        "_:x <near> <p:ann> .\n",
+        "<p:ann> <name> \"Ann \\\"A\\\" .\"@en .\n",
+        "<p:ann> <age> \"7\"^^<int> .\n",
+        "<p:ann> <knows> <p:bob> .\n",
+        "<p:bob> <age> \"7\" .\n",
+    );
+    vec![
+        ("aifb_stripped.nt", graph.into()),
+        ("trainingSet.tsv", "id\tperson\tlabel_affiliation\n0\tp:ann\tb\n1\t_:x\ta\n".into()),
+        ("testSet.tsv", "person\tlabel_affiliation\tid\n\"p:bob\"\tb\t2\n".into()),
+    ]
+}
+
+#[test]
+fn entities_have_relations_by_frequency_in_both_directions() {
+    let folder = ENTITIES.folder("", None);
+    let mut heard = vec![];
+    let told = &mut |done, all| heard.push((done, all));
+    let graph = read_entities_with(folder.path(), EntityTask::AIFB, &Device::flex(), told).unwrap();
+    assert!(heard.is_sorted() && heard.last().is_some_and(|last| last.0 == last.1), "{heard:?}");
+    // A literal of a type is another one than that without.
+    let names = ["p:ann", "p:bob", "_:x", "\"Ann \\\"A\\\" .\"@en", "\"7\"^^<int>", "\"7\""];
+    assert_eq!(graph.entities, names);
+    // Two facts of the first two relations, since one is listed twice.
+    assert_eq!(graph.relations, ["age", "knows", "name", "near"]);
+    let all: Vec<_> = graph.adjacencies.iter().map(|a| (a.dims(), ends(a))).collect();
+    let expected: [&[(i64, i64)]; 8] = [
+        &[(4, 0), (5, 1)],
+        &[(0, 4), (1, 5)],
+        &[(0, 1), (1, 0)],
+        &[(0, 1), (1, 0)],
+        &[(3, 0)],
+        &[(0, 3)],
+        &[(0, 2)],
+        &[(2, 0)],
+    ];
+    assert_eq!(all, expected.map(|ends| ([6, 6], ends.to_vec())));
+    assert_eq!((graph.classes, graph.labels.classes()), (vec!["a".to_string(), "b".into()], 2));
+    assert_eq!(graph.labels.to_vec(), [1, 1, 0, -1, -1, -1]);
+    assert_eq!((graph.splits.train, graph.splits.val, graph.splits.test), (vec![0, 2], vec![], vec![1]));
+    // No facts at all, and no one to classify.
+    let empty = tempfile::tempdir().unwrap();
+    fs::write(empty.path().join("mutag_stripped.nt"), "").unwrap();
+    for name in ["trainingSet.tsv", "testSet.tsv"] {
+        fs::write(empty.path().join(name), "label_mutagenic\tbond\n").unwrap();
+    }
+    let graph = read_entities(empty.path(), EntityTask::MUTAG, &Device::flex()).unwrap();
+    assert!(graph.entities.is_empty() && graph.adjacencies.is_empty() && graph.labels.is_empty());
+}
+
+#[test]
+fn entities_are_checked() {
+    let graph = "aifb_stripped.nt";
+    ENTITIES.refuses(&[
+        (graph, None, &["cannot be read"]),
+        (graph, Some(b"<a> <b> .\n"), &["line 1", "an object", "."]),
+        (graph, Some(b"<a> <b> <c>\n"), &["line 1", "end with a point"]),
+        (graph, Some(b"<a> <b> <c> . <d>\n"), &["line 1", "end with a point", "<d>"]),
+        (graph, Some(b"<a> <b> <c\n"), &["line 1", "an object", "<c"]),
+        (graph, Some(b"<a> <b> <c> .\n<a> \"b\" <c> .\n"), &["line 2", "a predicate"]),
+        (graph, Some(b"\"a\" <b> <c> .\n"), &["line 1", "a subject"]),
+        (graph, Some(b"<a> <b> \"c\\\" .\n"), &["line 1", "an object"]),
+        (graph, Some(b"<a> <b> \"c\"^^<d .\n"), &["line 1", "an object"]),
+        (graph, Some(b"a b c .\n"), &["line 1", "a subject", "a b c"]),
+        (graph, Some(b"<a\xff> <b> <c> .\n"), &["line 1", "must be text"]),
+        ("trainingSet.tsv", None, &["cannot be read"]),
+        ("trainingSet.tsv", Some(b"id\tlabel_affiliation\n"), &["line 1", "person", "id"]),
+        ("trainingSet.tsv", Some(b"person\n"), &["line 1", "label_affiliation"]),
+        ("trainingSet.tsv", Some(b"person\tlabel_affiliation\np:ann\n"), &["line 2", "must follow"]),
+        ("trainingSet.tsv", Some(b"person\tlabel_affiliation\np:zoe\tb\n"), &["line 2", "one of the graph", "p:zoe"]),
+        ("testSet.tsv", Some(b"person\tlabel_affiliation\np:ann\tb\n"), &["line 2", "in one split", "0 again"]),
+    ]);
+    let folder = ENTITIES.folder("", None);
+    assert!(Limits::new().elements(6).run(|| (ENTITIES.read)(folder.path())).is_err());
+}
+
+fn movies() -> Vec<(&'static str, Vec<u8>)> {
+    let movies = "movieId,title,genres\n10,\"Net, \"\"The\"\" (1995)\",Crime|Action\n3,Heat (1995),Action\n\
+                  7,None,(no genres listed)\n";
+    let ratings = "userId,movieId,rating,timestamp\n5,3,4.5,100\n2,10,1.0,90\n5,10,3,80\n";
+    vec![("movies.csv", movies.into()), ("ratings.csv", ratings.into())]
+}
+
+#[test]
+fn movies_are_read_as_pyg_does() {
+    let folder = MOVIES.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let set = read_movie_lens_with(folder.path(), (&Device::flex(), DType::F64), told).unwrap();
+    assert_eq!((last.0, &set.genres[..]), (last.1, &["(no genres listed)", "Action", "Crime"].map(String::from)[..]));
+    assert_eq!(
+        (set.titles, set.movies),
+        (vec!["Net, \"The\" (1995)".into(), "Heat (1995)".to_string(), "None".into()], vec![10, 3, 7])
+    );
+    let movies = set.graph.nodes_of("movie");
+    let features = movies.features.as_ref().unwrap();
+    assert_eq!((features.dtype(), numbers(features)), (DType::F64, vec![0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0]));
+    // Users by first appearance; edges in the order of movies.
+    assert_eq!((set.users, set.graph.nodes_of("user").count, set.times), (vec![5, 2], 2, vec![80, 90, 100]));
+    let rates = set.graph.adjacency(("user", "rates", "movie"));
+    assert_eq!(
+        (rates.dims(), rates.dtype(), numbers(&rates.to_dense())),
+        ([3, 2], DType::F64, vec![3.0, 1.0, 4.5, 0.0, 0.0, 0.0])
+    );
+}
+
+#[test]
+fn movies_are_checked() {
+    MOVIES.refuses(&[
+        ("movies.csv", None, &["cannot be read"]),
+        ("movies.csv", Some(b"t\nx,Heat,Action\n"), &["line 2", "whole number", "x"]),
+        ("movies.csv", Some(b"t\n1\n"), &["line 2", "end of the line"]),
+        ("movies.csv", Some(b"t\n1,Heat\n"), &["line 2", "genres"]),
+        ("movies.csv", Some(b"t\n1,Heat,A\n1,Net,B\n"), &["line 3", "once", "1 again"]),
+        ("movies.csv", Some(b"t\n1,\xff,A\n"), &["line 2", "must be text"]),
+        ("ratings.csv", None, &["cannot be read"]),
+        ("ratings.csv", Some(b"t\n1,4,5,6\n"), &["line 2", "movies.csv", "4"]),
+        ("ratings.csv", Some(b"t\n1,3,x,6\n"), &["line 2", "x"]),
+        ("ratings.csv", Some(b"t\n1,3,inf,6\n"), &["line 2", "inf"]),
+        ("ratings.csv", Some(b"t\n1,3,2\n"), &["line 2", "end of the line"]),
+        ("ratings.csv", Some(b"t\n1,3,2,5,6\n"), &["line 2", "must end", "6"]),
+        ("ratings.csv", Some(b"t\n9,3,2,5\n4,3,2,5\n9,3,1,6\n"), &["line 4", "user 9 and movie 3"]),
+    ]);
+    // Many movies, each with a genre of its own.
+    let many: String = (0..300).map(|movie| format!("{movie},t,g{movie}\n")).collect();
+    let folder = MOVIES.folder("movies.csv", Some(format!("t\n{many}").as_bytes()));
+    let trouble = Limits::new().elements(80_000).run(|| (MOVIES.read)(folder.path())).unwrap_err();
+    assert_eq!(trouble.kind(), "would_densify", "{trouble}");
+}
+
+const MAGNN_TYPES: [&str; 3] = ["movie", "director", "actor"];
+
+fn magnn() -> Vec<(&'static str, Vec<u8>)> {
+    // Two movies, one director, two actors.
+    let rows = [[0.0, 0.0, 1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0, 0.0], [0.0; 5], [0.0; 5]];
+    let edges = CsrTensor::<2>::from_dense(Tensor::from_floats(rows, &Device::flex()));
+    let movies = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 0.5], [1.0, 0.0]], &Device::flex()));
+    let splits = [
+        ("train_idx.npy", ints("(1,)", &[1])),
+        ("val_idx.npy", ints("(0,)", &[])),
+        ("test_idx.npy", ints("(1,)", &[0])),
+    ];
+    vec![
+        ("adjM.npz", npz::to_bytes(&edges).unwrap()),
+        ("features_0.npz", npz::to_bytes(&movies).unwrap()),
+        ("features_1.npy", floats("(1, 3)", &[1.0, 2.0, 3.0])),
+        ("node_types.npy", ints("(5,)", &[0, 0, 1, 2, 2])),
+        ("labels.npy", ints("(2,)", &[2, 0])),
+        ("train_val_test_idx.npz", zip(&splits)),
+    ]
+}
+
+#[test]
+fn magnn_folders_are_cut_by_types() {
+    let folder = MAGNN.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let graph = read_magnn_with(folder.path(), &MAGNN_TYPES, &Device::flex(), told).unwrap();
+    assert_eq!(last.0, last.1);
+    assert_eq!(
+        graph.to_string(),
+        "actor: 2 nodes\ndirector: 1 nodes, 3 features\nmovie: 2 nodes, 2 features, 3 classes\n\
+         director-to-movie: 1 edges\nmovie-to-actor: 2 edges\nmovie-to-director: 1 edges"
+    );
+    // The file has sources as rows.
+    assert_eq!(ends(graph.adjacency(("movie", "to", "actor"))), [(0, 0), (1, 1)]);
+    assert_eq!(ends(graph.adjacency(("director", "to", "movie"))), [(0, 0)]);
+    let movies = graph.nodes_of("movie");
+    assert_eq!(numbers(movies.features.as_ref().unwrap()), [0.0, 0.5, 1.0, 0.0]);
+    assert_eq!((movies.labels.as_ref().unwrap().to_vec(), &movies.splits.train[..]), (vec![2, 0], &[1][..]));
+    assert_eq!((&movies.splits.val[..], &movies.splits.test[..]), (&[][..], &[0][..]));
+    assert_eq!(graph.labelled("movie", &[0, 1]).unwrap().len(), 2);
+    // Without the types of nodes all must have features.
+    let folder = MAGNN.folder("node_types.npy", None);
+    assert!(sparse_dev::told((MAGNN.read)(folder.path())).contains("features_2.npy: actor: the number of nodes"));
+    fs::write(folder.path().join("features_2.npy"), floats("(2, 1)", &[4.0, 5.0])).unwrap();
+    let read = read_magnn(folder.path(), &MAGNN_TYPES, (&Device::flex(), DType::F64)).unwrap();
+    assert!(read.edges().iter().all(|(_, a)| a.dtype() == DType::F64));
+    assert_eq!(read.features()["movie"].dtype(), DType::F64);
+    assert_eq!(sparse_dev::told(read_magnn(folder.path(), &[], &Device::flex())).matches("got none").count(), 1);
+    let twice = read_magnn(folder.path(), &["a", "b", "a"], &Device::flex());
+    assert!(sparse_dev::told(twice).contains("a: a type of nodes must be listed once"));
+}
+
+#[test]
+fn magnn_folders_are_checked() {
+    let wide = npz::to_bytes(&CsrTensor::<2>::from_dense(Tensor::ones([3, 4], &Device::flex()))).unwrap();
+    let small = npz::to_bytes(&CsrTensor::<2>::from_dense(Tensor::ones([4, 4], &Device::flex()))).unwrap();
+    let split = |train: &[i64]| {
+        let shape = format!("({},)", train.len());
+        let parts = [
+            ("train_idx.npy", ints(&shape, train)),
+            ("val_idx.npy", ints("(0,)", &[])),
+            ("test_idx.npy", ints("(1,)", &[0])),
+        ];
+        zip(&parts)
+    };
+    let splits = "train_val_test_idx.npz";
+    MAGNN.refuses(&[
+        ("adjM.npz", None, &["cannot be read"]),
+        ("adjM.npz", Some(&wide), &["square", "3 x 4"]),
+        ("adjM.npz", Some(b"PK"), &[]),
+        ("node_types.npy", Some(&ints("(4,)", &[0, 0, 1, 2])), &["5 nodes", "got 4"]),
+        ("node_types.npy", Some(&ints("(5,)", &[0, 1, 0, 2, 2])), &["ascend"]),
+        ("node_types.npy", Some(&ints("(5,)", &[0, 0, 1, 2, 3])), &["[0, 3)", "got 3"]),
+        ("node_types.npy", Some(&ints("(5,)", &[-1, 0, 1, 2, 2])), &["[0, 3)", "got -1"]),
+        ("features_1.npy", Some(&floats("(2, 1)", &[0.0; 2])), &["1 nodes of type director", "got 2"]),
+        ("features_1.npy", Some(&npy("<f8", "(99999999999, 2)", b"")), &[]),
+        ("features_0.npz", Some(&wide), &["2 nodes of type movie", "got 3"]),
+        ("labels.npy", None, &["cannot be read"]),
+        ("labels.npy", Some(&ints("(1,)", &[0])), &["2 nodes", "got 1"]),
+        ("labels.npy", Some(&ints("(2,)", &[0, -2])), &["-2"]),
+        (splits, None, &["cannot be read"]),
+        (splits, Some(&split(&[0])), &["test_idx", "one split", "0 again"]),
+        (splits, Some(&split(&[2])), &["train_idx", "[0, 2)", "2"]),
+        (splits, Some(&split(&[-1])), &["train_idx", "[0, 2)", "-1"]),
+        (splits, Some(&zip(&[("train_idx.npy", ints("(0,)", &[]))])), &["val_idx"]),
+    ]);
+    // All nodes have features, but there are others.
+    let folder = MAGNN.folder("adjM.npz", Some(&small));
+    fs::remove_file(folder.path().join("node_types.npy")).unwrap();
+    fs::write(folder.path().join("features_2.npy"), floats("(2, 1)", &[4.0, 5.0])).unwrap();
+    let text = sparse_dev::told((MAGNN.read)(folder.path()));
+    assert!(text.contains("adjM.npz") && text.contains("5 nodes of all types, got 4"), "{text}");
+}
+
+fn mag() -> Vec<(&'static str, Vec<u8>)> {
+    let files = [
+        ("raw/num-node-dict.csv", "author,paper\n2,3\n"),
+        ("raw/relations/author___writes___paper/edge.csv", "0,2\n1,0\n0,2\n"),
+        ("raw/relations/paper___cites___paper/edge.csv", "0,1\n"),
+        ("raw/node-feat/paper/node-feat.csv", "0.5,1\n2,3\n4,5\n"),
+        ("raw/node-label/paper/node-label.csv", "1\n0\nnan\n"),
+        ("split/time/paper/train.csv", "1\n"),
+        ("split/time/paper/valid.csv", ""),
+        ("split/time/paper/test.csv", "0\n"),
+    ];
+    files.map(|(name, text)| (name, text.into())).into()
+}
+
+#[test]
+fn folders_of_ogb_with_types_are_read() {
+    let folder = MAG.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let graph = read_ogb_hetero_with(folder.path(), &OgbOptions::new(), &Device::flex(), told).unwrap();
+    assert_eq!(last.0, last.1);
+    assert_eq!(
+        graph.to_string(),
+        "author: 2 nodes\npaper: 3 nodes, 2 features, 2 classes\nauthor-writes-paper: 2 edges\n\
+         paper-cites-paper: 1 edges"
+    );
+    // Rows are targets; an edge that is listed twice has the value 2.
+    let writes = graph.adjacency(("author", "writes", "paper"));
+    assert_eq!(numbers(&writes.to_dense()), [0.0, 1.0, 0.0, 0.0, 2.0, 0.0]);
+    assert_eq!(ends(graph.adjacency(("paper", "cites", "paper"))), [(1, 0)]);
+    let papers = graph.nodes_of("paper");
+    assert_eq!(numbers(papers.features.as_ref().unwrap()), [0.5, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!((papers.labels.as_ref().unwrap().to_vec(), &papers.splits.train[..]), (vec![1, 0, -1], &[1][..]));
+    let both = read_ogb_hetero(folder.path(), &OgbOptions::new().with_inverse_edges(), (&Device::flex(), DType::F64));
+    let both = both.unwrap();
+    assert_eq!(numbers(&both.adjacency(("paper", "rev_writes", "author")).to_dense()), [0.0, 0.0, 2.0, 1.0, 0.0, 0.0]);
+    assert_eq!(ends(both.adjacency(("paper", "cites", "paper"))), [(0, 1), (1, 0)]);
+}
+
+#[test]
+fn folders_of_ogb_with_types_are_checked() {
+    let (counts, writes) = ("raw/num-node-dict.csv", "raw/relations/author___writes___paper/edge.csv");
+    MAG.refuses(&[
+        (counts, None, &["cannot be read"]),
+        (counts, Some(b"author,paper\n2\n"), &["2 types", "got 1"]),
+        (counts, Some(b"author,author\n2,3\n"), &["author", "once"]),
+        (counts, Some(b"author,paper\n2,-3\n"), &["line 2", "-3"]),
+        (counts, Some(b"author,paper\n2,x\n"), &["line 2", "x"]),
+        (writes, Some(b"2,0\n"), &["line 1", "[0, 2)", "2"]),
+        (writes, Some(b"0,3\n"), &["line 1", "[0, 3)", "3"]),
+        (writes, Some(b"0\n"), &["line 1", "end of the line"]),
+        (writes, Some(b"0,1,2\n"), &["line 1", "must end"]),
+        ("raw/node-feat/paper/node-feat.csv", Some(b"1\n2\n"), &["3", "got 2"]),
+        ("raw/node-feat/paper/node-feat.csv", Some(b"1\ninf\n3\n"), &["line 2", "inf"]),
+        ("raw/node-label/paper/node-label.csv", Some(b"1\n2\n"), &["3", "got 2"]),
+        ("raw/node-label/paper/node-label.csv", Some(b"1,1\n2,1\n1,1\n"), &["one class", "got 2"]),
+        ("split/time/paper/test.csv", None, &["cannot be read"]),
+        ("split/time/paper/test.csv", Some(b"1\n"), &["line 1", "one split", "1 again"]),
+        ("split/time/paper/test.csv", Some(b"3\n"), &["line 1", "[0, 3)", "3"]),
+    ]);
+    // What is claimed is not allocated: columns cost nothing, rows do.
+    let folder = MAG.folder(counts, Some(b"author,paper\n2000000000,3\n"));
+    assert!((MAG.read)(folder.path()).is_ok());
+    let inverse = OgbOptions::new().with_inverse_edges();
+    let trouble = read_ogb_hetero(folder.path(), &inverse, &Device::flex()).unwrap_err();
+    assert_eq!(trouble.kind(), "would_densify", "{trouble}");
+    let folder = MAG.folder("raw/node-label/paper/node-label.csv", None);
+    let text = sparse_dev::told((MAG.read)(folder.path()));
+    assert!(text.contains("paper") && text.contains("must have classes, got none"), "{text}");
+    let folder = MAG.folder("split/time/paper/test.csv", Some(b"2\n"));
+    let text = sparse_dev::told((MAG.read)(folder.path()));
+    assert!(text.contains("must have a class, got 2"), "{text}");
+    let folder = MAG.folder("", None);
+    fs::remove_file(folder.path().join(writes)).unwrap();
+    let text = sparse_dev::told((MAG.read)(folder.path()));
+    assert!(text.contains("author___writes___paper") && text.contains("cannot be read"), "{text}");
+    // A folder that names no relation, and one of types that are not there.
+    for (name, part) in [("writes", "from___relation___to"), ("author___in___venue", "venue")] {
+        let folder = MAG.folder("", None);
+        let place = folder.path().join("raw/relations").join(name);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("edge.csv"), "").unwrap();
+        let text = sparse_dev::told((MAG.read)(folder.path()));
+        assert!(text.contains(name) && text.contains(part), "{text}");
+    }
+}
+
+fn taobao() -> Vec<(&'static str, Vec<u8>)> {
+    let actions = "9,50,4,pv,150\n2,50,4,pv,151\n9,50,4,pv,152\n9,50,4,pv,150\n2,30,7,buy,199\n2,30,7,fav,200\n\
+                   8,1,1,cart,99\n2,30,4,pv,100\n";
+    vec![("UserBehavior.csv", actions.into())]
+}
+
+#[test]
+fn actions_are_edges_of_their_behaviour() {
+    let folder = TAOBAO.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let graph = read_taobao_with(folder.path(), 100..200, (&Device::flex(), DType::F64), told).unwrap();
+    assert_eq!(last.0, last.1);
+    // User 8 acts too early, and the only `fav` is too late.
+    assert_eq!(
+        graph.to_string(),
+        "category: 2 nodes\nitem: 2 nodes\nuser: 2 nodes\n\
+         item-in-category: 3 edges\nuser-buy-item: 1 edges\nuser-pv-item: 3 edges"
+    );
+    // Items 30 and 50, users 2 and 9: one action is listed twice.
+    let views = graph.adjacency(("user", "pv", "item"));
+    assert_eq!((views.dtype(), numbers(&views.to_dense())), (DType::F64, vec![1.0, 0.0, 1.0, 2.0]));
+    assert_eq!(ends(graph.adjacency(("user", "buy", "item"))), [(0, 0)]);
+    assert_eq!(ends(graph.adjacency(("item", "in", "category"))), [(0, 0), (0, 1), (1, 0)]);
+    let none = read_taobao(folder.path(), 0..1, &Device::flex()).unwrap();
+    assert_eq!((none.nodes_of("user").count, none.edge_types().count()), (0, 1));
+    TAOBAO.refuses(&[
+        ("UserBehavior.csv", None, &["cannot be read"]),
+        ("UserBehavior.csv", Some(b"1,2,3,pv\n"), &["line 1", "end of the line"]),
+        ("UserBehavior.csv", Some(b"1,2,3,look,150\n"), &["line 1", "a behaviour", "look"]),
+        ("UserBehavior.csv", Some(b"1,2,3,pv,150\n-1,2,3,pv,150\n"), &["line 2", "a user", "-1"]),
+        ("UserBehavior.csv", Some(b"1,99999999999,3,pv,150\n"), &["line 1", "an item"]),
+        ("UserBehavior.csv", Some(b"1,2,x,pv,150\n"), &["line 1", "x"]),
+        ("UserBehavior.csv", Some(b"1,2,3,pv,150,4\n"), &["line 1", "must end"]),
+    ]);
+    assert!(Limits::new().elements(3).run(|| (TAOBAO.read)(folder.path())).is_err());
 }
 
 proptest! {

@@ -77,7 +77,13 @@ pub fn plan(ids: &[i64], graphs: usize) -> IndexPlan {
 
 /// A case by its name.
 pub fn find(id: &str) -> Value {
-    let files = ["layers/layers.jsonl", "graphs/graphs.jsonl", "layers/more.jsonl", "layers/typed.jsonl"];
+    let files = [
+        "layers/layers.jsonl",
+        "graphs/graphs.jsonl",
+        "layers/more.jsonl",
+        "layers/typed.jsonl",
+        "layers/hetero.jsonl",
+    ];
     let lines = files.map(|name| std::fs::read_to_string(sparse_dev::path(&format!("tests/cases/{name}"))).unwrap());
     let lines = lines.concat();
     let line = lines.lines().find(|line| line.starts_with(&format!("{{\"id\":\"{id}\",")));

@@ -5,6 +5,7 @@ mod attention;
 mod case;
 mod convolutions;
 mod errors;
+mod hetero;
 mod in_two_lines;
 mod knowledge;
 mod links;
