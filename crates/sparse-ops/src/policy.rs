@@ -1,5 +1,5 @@
 //! Which way a step goes: a kernel of ours or Burn's operation, one pass or several. What the device or a size decides
-//! is here, with its reason. (How an index is cast and counted is decided in `base/index.rs`, which is below this file.)
+//! is here, with its reason. (How an index is cast or counted is decided in `base/index.rs`, which is below this file.)
 
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
@@ -136,8 +136,8 @@ const LARGE: usize = 1 << 15;
 
 /// The product of two dense matrices, each of them transposed if `transposed` says so.
 ///
-/// On a CPU a large result lies in memory that is used again. On a GPU a small result of long sums, as the gradient of a
-/// layer's weights is, is added up from parts. Otherwise this is Burn's product.
+/// On a CPU a large result lies in memory that is used again. On a GPU a small result of long sums, such as the
+/// gradient of weights, is added up from parts. Otherwise this is Burn's product.
 pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2> {
     let size = |tensor: &Tensor<2>, at: usize, transposed: bool| tensor.dims()[if transposed { 1 - at } else { at }];
     let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
