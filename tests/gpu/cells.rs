@@ -310,7 +310,7 @@ fn results_beyond_the_device() {
         ("move_rows", &|| range(plan.select(twos([4, width]), 0)), [2.0; 2]),
         ("gather", &|| range(plan.select(twos([width, 4]), 1)), [2.0; 2]),
         ("spmm", &|| range(ones.matmul(twos([4, width]))), [2.0; 2]),
-        ("move_rows", &|| range(corner.to_dense()), [0.0, 2.0]),
+        ("compress", &|| range(corner.to_dense()), [0.0, 2.0]),
     ];
     // The limit is that of the device. Under one that is forced, no kernel is noted as one that ran on the host.
     let limited = Forced { buffer: Some(u64::MAX), ..Forced::default() };

@@ -65,7 +65,17 @@ pub(super) fn stack<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &
     let axis = draw.below(D2);
     draw.inputs.push(format!("axis {axis}"));
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
-    both_sides(|| ops::stack::<P, D, D2, K>(&own, axis as isize), || Tensor::stack::<D2>(dense, axis))
+    both_sides(
+        || ops::stack::<P, D, D2, K>(&own, axis as isize),
+        || {
+            if shape.contains(&0) {
+                // Burn 0.22 reads a size of 0 as that of the operand.
+                let sizes: Vec<usize> = [&shape[..axis], &[count], &shape[axis..]].concat();
+                return zeros(&dense[0], sizes.try_into().expect("one more than the parts have"));
+            }
+            Tensor::stack::<D2>(dense, axis)
+        },
+    )
 }
 
 pub(super) fn block_diag<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {

@@ -250,7 +250,8 @@ pub fn patterns<P: Build, const D: usize>() -> Vec<Step<P, D>> {
             let own = match a.dense_dims() {
                 0 => a.with_values(other.values::<1>()),
                 1 => a.with_values(other.values::<2>()),
-                _ => a.with_values(other.values::<3>()),
+                2 => a.with_values(other.values::<3>()),
+                _ => a.with_values(other.values::<4>()),
             };
             s.sparse(own, |x| {
                 let stored = s.specified();

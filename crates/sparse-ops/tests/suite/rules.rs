@@ -190,7 +190,7 @@ fn two_names() {
 fn every_operation_that_can_fail_has_two_names() {
     const TENSOR: &str = "sparse_tensor::SparseTensor";
     // What the README names.
-    const ONE_NAME: [&str; 19] = [
+    const ONE_NAME: [&str; 20] = [
         "new",
         "new_inferred",
         "from_pattern",
@@ -208,6 +208,7 @@ fn every_operation_that_can_fail_has_two_names() {
         "update",
         "carry",
         "carry_state",
+        "on_edges",
         "serialize",
         "deserialize",
     ];

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Some("rows") => rows(),
         Some("models") => models(),
         Some("parts") => in_parts(),
-        Some("killed") => killed(),
+        Some("killed_part") => killed_part(),
         Some(how @ ("killed" | "silent" | "left" | "panicked")) => stopped(how),
         // Options of the test harness.
         _ => drive(),
@@ -59,7 +59,7 @@ fn drive() -> ExitCode {
         for (scenario, options) in [
             ("silent", &[][..]),
             ("killed", &["--enable-recovery"]),
-            ("killed", &["--enable-recovery"]),
+            ("killed_part", &["--enable-recovery"]),
             ("left", &["--enable-recovery"]),
             ("panicked", &["--enable-recovery"]),
         ] {
@@ -249,7 +249,7 @@ fn die() {
 }
 
 /// The rank of the last part is killed between batches. The others must get an error from samples and features.
-fn killed() -> ExitCode {
+fn killed_part() -> ExitCode {
     let mut ranks = start();
     let (rank, size, device) = (ranks.rank(), ranks.size(), Device::flex());
     let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the driver's folder"));

@@ -4,7 +4,7 @@
 //! [`STEP`] at most.
 
 use super::fallback::{read, supported};
-use super::launch::{arg, count, empty, flat, launch, runs, stored};
+use super::launch::{arg, count, empty, flat, hardware, launch, runs, stored};
 use crate::backend::Gpu;
 use crate::kernel::Extremes;
 use burn_cubecl::tensor::CubeTensor;
@@ -57,6 +57,8 @@ fn extremes(ints: CubeTensor) -> CubeTensor {
     let (mut length, mut list, mut second) = (count(&ints), flat(ints), 0);
     loop {
         let units = length.div_ceil(STEP).min(UNITS);
+        // A test forces buffers that are as short.
+        let units = units.min(hardware(&list).buffer as usize / (2 * list.dtype.size())).max(1);
         let out = empty(&list, [2 * units], list.dtype);
         launch!(extremes, [&list, &out], units, (arg(&list), arg(&out), length, second, units), stored(list.dtype));
         if units == 1 {
