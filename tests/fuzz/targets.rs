@@ -6,8 +6,8 @@
 mod numbers;
 
 use burn::tensor::{Bool, Bytes, Device, Float, Int, Tensor};
-pub use numbers::{constructors, grow, may_panic, unchecked};
 use numbers::number;
+pub use numbers::{constructors, grow, may_panic, unchecked};
 use sparse_shards::Manifest;
 use sparse_tensor::data::{FeatureStore, GraphStore, MappedGraph, NeighborSamplerConfig, OgbOptions};
 use sparse_tensor::data::{read_folder, read_ogb, read_planetoid};

@@ -8,7 +8,7 @@ use sparse_burn::kernel::{activate as apply, activate_backward};
 
 /// The activation of each element: Burn's function, and its gradient, in one pass each, on all cores of a CPU.
 ///
-/// On a GPU the result is that of Burn's function. There the gradient of large numbers is 1, where Burn's `elu` has NaN.
+/// On a GPU the result is that of Burn's function. There the gradient of large numbers is 1; Burn's `elu` has NaN.
 pub fn activate<const D: usize>(x: Tensor<D>, how: Activation) -> Tensor<D> {
     if x.shape().num_elements() == 0 {
         return x;
