@@ -115,7 +115,8 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
                     step.step(cell, value, k as usize);
                 }
             }
-            let (Some((block, nothing)), false) = (blocks, own.len() == group_len) else { break };
+            let in_first = number == 0 && own.len() == group_len;
+            let (Some((block, nothing)), false) = (blocks, in_first) else { break };
             let add = |cell, more| step.join(cell, more);
             sums.push(number, cells, add);
             let Some(&next) = order[..high].get(low) else {

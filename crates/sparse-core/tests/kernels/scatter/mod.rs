@@ -130,11 +130,17 @@ fn large_arrays_on_any_number_of_threads() {
         (1, 37, 3, 9_000),
         (700, 9, 2, 30),
         (1, 60_000, 16, 1100),
+        (1, 40, 20, 3000),
     ] {
-        for axis in [false, true] {
+        for (axis, ascends) in [(false, false), (true, false), (true, true)] {
             let entries = if axis { count } else { outer * count * inner };
             let l = len as i64;
-            let index = (0..entries).map(|p| ((p as i64 * 7919) ^ (p as i64 >> 3)).rem_euclid(2 * l) - l).collect();
+            let mut index: Vec<i64> =
+                (0..entries).map(|p| ((p as i64 * 7919) ^ (p as i64 >> 3)).rem_euclid(2 * l) - l).collect();
+            if ascends {
+                // All values of a cell may lie in one block of steps that is not the first.
+                index.sort_unstable_by_key(|j| j.rem_euclid(l));
+            }
             let case = Case { outer, len, inner, count, index, axis };
             // With 9 threads wide rows are grouped.
             for threads in [1, 2, 5, 9] {
