@@ -8,13 +8,15 @@
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`], [`dropout_edge`],
-//!   [`dropout_node`]. Self loops and degrees are methods of [`SparseTensor`](sparse_ops::SparseTensor).
+//!   [`dropout_node`], [`diffused`]. Self loops and degrees are methods of [`SparseTensor`](sparse_ops::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`],
 //!   [`random_walk_encoding`]; [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
 //! - Words as columns: [`FeatureHasher`].
 //! - Measures: of examples [`roc_auc`], [`average_precision`], [`hits_at_k`]; of the items of users [`recall_at_k`],
 //!   [`precision_at_k`], [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
-//!   [`normalized_mutual_information`], [`adjusted_rand_index`].
+//!   [`normalized_mutual_information`], [`adjusted_rand_index`]; of embeddings [`LogisticRegressionConfig`],
+//!   [`k_means`].
+//! - Explaining: [`GnnExplainerConfig`], [`saliency`], [`integrated_gradients`], [`fidelity`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
 //!
@@ -24,8 +26,10 @@ mod agreement;
 mod algorithms;
 mod augment;
 mod batch;
+mod diffusion;
 mod encoding;
 mod entities;
+mod explain;
 mod folder;
 mod generators;
 #[cfg(feature = "npz")]
@@ -34,9 +38,11 @@ mod graph;
 mod hashing;
 mod hetero;
 pub(crate) mod host;
+mod k_means;
 mod karate;
 mod labelled;
 mod labels;
+mod logistic;
 #[cfg(feature = "npz")]
 mod magnn;
 #[cfg(feature = "mmap")]
@@ -76,8 +82,13 @@ pub use algorithms::{
 };
 pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node};
 pub use batch::GraphBatch;
+pub use diffusion::{Diffusion, KeepEdges, diffused, try_diffused};
 pub use encoding::{random_walk_encoding, try_random_walk_encoding};
 pub use entities::{EntityGraph, EntityTask, read_entities, read_entities_with};
+pub use explain::{
+    Explanation, Fidelity, GnnExplainerConfig, fidelity, integrated_gradients, predicted_classes, saliency,
+    try_fidelity, try_integrated_gradients, try_predicted_classes, try_saliency,
+};
 pub use folder::{read_folder, read_folder_with};
 pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
@@ -88,9 +99,11 @@ pub use hetero::block_model::hetero_block_model;
 pub use hetero::homogeneous::HomogeneousGraph;
 pub use hetero::split::HeteroEdgeSplit;
 pub use hetero::{HeteroGraph, TypedNodes};
+pub use k_means::{KMeans, k_means, try_k_means};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
 pub use labels::Labels;
+pub use logistic::{LogisticRegression, LogisticRegressionConfig};
 #[cfg(feature = "npz")]
 pub use magnn::{read_magnn, read_magnn_with};
 #[cfg(feature = "mmap")]
@@ -125,7 +138,7 @@ pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_ind
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
 pub use sparse_core::graph::{Ahead, GraphStore};
-pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
+pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class, stratified_folds};
 pub use taobao::{read_taobao, read_taobao_with};
 pub use transform::{
     degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
