@@ -35,9 +35,11 @@ mod generators;
 #[cfg(feature = "npz")]
 mod geom;
 mod graph;
+mod graph_sets;
 mod hashing;
 mod hetero;
 pub(crate) mod host;
+mod interactions;
 mod k_means;
 mod karate;
 mod labelled;
@@ -65,12 +67,15 @@ mod reordering;
 mod saint;
 pub(crate) mod sampling;
 mod sbm;
+mod shapes;
 mod sources;
 mod split;
 mod taobao;
 mod transform;
 mod triples;
 mod tu;
+#[cfg(feature = "npz")]
+mod upfd;
 
 pub use agreement::{
     F1Average, adjusted_rand_index, f1_score, normalized_mutual_information, try_adjusted_rand_index, try_f1_score,
@@ -94,11 +99,13 @@ pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
 pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};
+pub use graph_sets::{GraphSet, read_ogb_graphs, read_ogb_graphs_with};
 pub use hashing::FeatureHasher;
 pub use hetero::block_model::hetero_block_model;
 pub use hetero::homogeneous::HomogeneousGraph;
 pub use hetero::split::HeteroEdgeSplit;
 pub use hetero::{HeteroGraph, TypedNodes};
+pub use interactions::{Interactions, read_amazon_book, read_amazon_book_with};
 pub use k_means::{KMeans, k_means, try_k_means};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
@@ -137,6 +144,9 @@ pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
+pub use shapes::{
+    Mesh, ModelNet, PartPoints, read_model_net, read_model_net_with, read_shape_net, read_shape_net_with,
+};
 pub use sparse_core::graph::{Ahead, GraphStore};
 pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class, stratified_folds};
 pub use taobao::{read_taobao, read_taobao_with};
@@ -145,3 +155,5 @@ pub use transform::{
 };
 pub use triples::{Triples, read_triples, read_triples_with};
 pub use tu::{TuGraph, TuGraphs, read_tu, read_tu_with};
+#[cfg(feature = "npz")]
+pub use upfd::{read_upfd, read_upfd_with};

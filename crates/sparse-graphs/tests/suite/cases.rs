@@ -44,10 +44,14 @@ pub fn close(what: &str, got: f64, expected: &Value) {
 
 /// The numbers of a tensor against those of a case.
 pub fn all_close(what: &str, got: Tensor<2>, expected: &Value) {
+    all_within(1e-10, what, got, expected);
+}
+
+pub fn all_within(most: f64, what: &str, got: Tensor<2>, expected: &Value) {
     let expected = data(expected);
     assert_eq!(got.shape().to_vec(), expected.shape().to_vec(), "{what}");
     let got = got.into_data().into_vec::<f64>().unwrap();
     for (at, (got, expected)) in got.into_iter().zip(expected.into_vec::<f64>().unwrap()).enumerate() {
-        assert!((got - expected).abs() < 1e-10, "{what}, element {at}: got {got}, expected {expected}");
+        assert!((got - expected).abs() < most, "{what}, element {at}: got {got}, expected {expected}");
     }
 }

@@ -1,6 +1,6 @@
 //! Explanations of predictions, against PyTorch Geometric and Captum.
 
-use crate::cases::{all_close, device, find, graph, ints, tensor};
+use crate::cases::{all_close, all_within, device, find, graph, ints, tensor};
 use burn::module::{Module, Param};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::activation::relu;
@@ -32,12 +32,14 @@ fn given(id: &str) -> (Value, CsrTensor<2>, Tensor<2>, Vec<(usize, usize)>) {
 
 fn same(name: &str, found: &Explanation, out: &Value) {
     let edges = |list: &Value| json!({"shape": [1, list["shape"][0]], "data": list["data"]});
-    all_close(name, found.edges.clone().unsqueeze(), &edges(&out[format!("{name}_edges")]));
+    // The rates of Burn's Adam are f32.
+    let most = if name.starts_with("gnn") { 1e-5 } else { 1e-10 };
+    all_within(most, name, found.edges.clone().unsqueeze(), &edges(&out[format!("{name}_edges")]));
     let features = found.features.clone();
     // Shared factors are one row there.
     let expected = &out[format!("{name}_features")];
     let rows = sparse_dev::files::sizes(&expected["shape"])[0];
-    all_close(name, features.slice([0..rows]), expected);
+    all_within(most, name, features.slice([0..rows]), expected);
 }
 
 #[test]
