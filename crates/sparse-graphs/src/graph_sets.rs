@@ -34,7 +34,8 @@ pub struct GraphSet {
 ///
 /// OGB's own loader adds the other direction of each edge to all of these but `ogbg-code2`, whose labels are words and
 /// are not read here: use [`OgbOptions::with_inverse_edges`]. As in [`read_tu`](super::read_tu) an edge that is listed
-/// several times is one edge with the sum of the features, and self loops are left out. Features that are numbers of
+/// several times is one edge with the sum of the features, and self loops are left out. Without features of nodes
+/// there must be no more nodes than ends of edges and graphs. Features that are numbers of
 /// categories are floats here: `.int()` for an embedding. The files may be unpacked (`.csv`); compressed ones need the
 /// feature `gz`. Takes `&device`, or `(&device, dtype)`.
 ///
@@ -113,6 +114,11 @@ pub fn read_ogb_graphs_with(
     })?;
     if edges.len() < all {
         return Err(files.at(edge, format!("there must be {all} edges of all graphs, got {}", edges.len())));
+    }
+    // What follows allocates for nodes with a line, and for ends of edges.
+    if !is_there(node_feat) && nodes[graphs] > 2 * all + graphs {
+        let message = format!("nodes without features must be ends of {all} edges, got {} nodes", nodes[graphs]);
+        return Err(files.at(node_count, message));
     }
     let mut table = |path: &Path, rows: usize| {
         is_there(path).then(|| files.table(path, Some(rows), |fields| fields.float())).transpose()

@@ -2,7 +2,7 @@
 
 use super::labels::Labels;
 use super::sources::{Sources, check_dtype, listed};
-use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorCreationOptions, TensorData};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use sparse_files::io::Progress;
@@ -121,7 +121,7 @@ impl Mesh {
 ///
 /// `invalid` for a folder without classes, and a file that cannot be read or breaks its format; it names the file and
 /// the line.
-pub fn read_model_net(folder: impl AsRef<Path>, set: &str, device: &burn::tensor::Device) -> Result<ModelNet> {
+pub fn read_model_net(folder: impl AsRef<Path>, set: &str, device: &Device) -> Result<ModelNet> {
     read_model_net_with(folder, set, device, &mut silent())
 }
 
@@ -133,7 +133,7 @@ pub fn read_model_net(folder: impl AsRef<Path>, set: &str, device: &burn::tensor
 pub fn read_model_net_with(
     folder: impl AsRef<Path>,
     set: &str,
-    device: &burn::tensor::Device,
+    device: &Device,
     progress: &mut Progress<'_>,
 ) -> Result<ModelNet> {
     const OP: &str = "read_model_net";

@@ -70,7 +70,7 @@ pub fn read_upfd_with(
     let [edge, feat, graph_of, label, parts @ ..] = &paths;
     let plain = options.device.clone().inner();
 
-    let mut list = |files: &mut Sources<'_, '_>, path: &Path| {
+    let list = |files: &mut Sources<'_, '_>, path: &Path| {
         let list: Tensor<1, Int> = files.next(|progress| npy::load_with(path, &plain, progress))?;
         Ok::<_, SparseError>(read_all(list))
     };

@@ -20,4 +20,5 @@ mod ranking;
 mod raw_graphs;
 mod readers;
 mod sampling;
+mod sets;
 mod spread;
