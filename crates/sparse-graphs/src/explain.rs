@@ -49,11 +49,13 @@ pub fn try_predicted_classes(logits: Tensor<2>, rows: &[usize]) -> Result<Vec<(u
 /// GNNExplainer: trains a factor between 0 and 1 of each edge, and of each feature, so that the model predicts the same
 /// from as little as possible.
 ///
-/// The factors are `sigmoid(m)`. Adam minimises the cross entropy of the targets for the model of `A * sigmoid(m_A)` and
-/// `X * sigmoid(m_X)`, plus, for the factors that the first step has a gradient for, the sizes and the entropies
-/// below. The factors of all others are 0 in the result. (PyG's `GNNExplainer`, which multiplies messages and not
-/// weights: these differ where a layer normalises the adjacency. Normalise it before the closure to have the same; and
-/// PyG starts from normal numbers, here they are uniform of the same variance.)
+/// The factors are `sigmoid(m)`. Adam minimises the cross entropy of the targets for the model of `A * sigmoid(m_A)`
+/// and `X * sigmoid(m_X)`, plus, for the factors that the first step has a gradient for, the sizes and the entropies
+/// below. The factors of all others are 0 in the result. The same seed gives the same bits.
+///
+/// PyG's `GNNExplainer` multiplies messages and not weights. Where a layer normalises the adjacency the two differ:
+/// normalise it before the closure to have the same. PyG starts from normal numbers, here they are uniform of the same
+/// variance.
 ///
 /// Source: Ying et al., *GNNExplainer: generating explanations for graph neural networks*, NeurIPS 2019.
 ///
@@ -74,7 +76,7 @@ pub fn try_predicted_classes(logits: Tensor<2>, rows: &[usize]) -> Result<Vec<(u
 /// ```
 #[derive(Config, Debug)]
 pub struct GnnExplainerConfig {
-    /// Steps.
+    /// Steps; there is at least one.
     #[config(default = 100)]
     pub epochs: usize,
     /// Learning rate.
@@ -112,11 +114,12 @@ struct Masks {
 }
 
 impl GnnExplainerConfig {
-    /// The factors for `targets`: rows of the logits, each with the class to explain
-    /// ([`predicted_classes`] or the right ones).
+    /// The factors for `targets`: rows of the logits, each with the class to explain ([`predicted_classes`], or the
+    /// right ones).
     ///
-    /// The model's parameters, if it has an autodiff association, must have that of `features`, or the default one. They
-    /// are not changed. Dropout should be off: give the closure `model.valid()`.
+    /// Give the closure `model.valid()`: it has no dropout, and parameters without an autodiff association, which go
+    /// with every device. Cost: a forward and a backward pass of the model in each step, and one number read from the
+    /// device.
     ///
     /// # Errors
     ///
@@ -198,9 +201,10 @@ fn cost_of(factors: Tensor<2>, used: &Tensor<2>, [size, entropy]: [f64; 2]) -> T
 
 /// The gradients of the targets' logits: `|d sum_t logits_t / d w|` for the weight of each edge and each feature.
 ///
-/// Arguments are those of [`GnnExplainerConfig::try_explain`], here without a minimum of edges or features that count.
-/// (Captum's `Saliency`; PyG's `CaptumExplainer` takes the gradient of a factor 1 of each message, which is the same for
-/// edges of weight 1.)
+/// Arguments are those of [`GnnExplainerConfig::try_explain`]; here the model may ignore edges or features. Cost: one
+/// forward and one backward pass.
+/// (Captum's `Saliency`; PyG's `CaptumExplainer` takes the gradient of a factor 1 of each message, which is the same
+/// for edges of weight 1.)
 ///
 /// Source: Simonyan, Vedaldi, Zisserman, *Deep inside convolutional networks*, 2014.
 ///

@@ -45,12 +45,13 @@ pub struct PartPoints {
 }
 
 impl Mesh {
-    /// `count` random points `[count, 3]` on the surface, with the same density everywhere. The same seed gives the same
-    /// points on every machine. Cost: `O(triangles + count log(triangles))`. (PyG's `SamplePoints`.)
+    /// `count` random points `[count, 3]` on the surface, with the same density everywhere. The same seed gives the
+    /// same points on every machine. Cost: `O(triangles + count log(triangles))`. (PyG's `SamplePoints`.)
     ///
     /// # Errors
     ///
-    /// `invalid` if no triangle has an area that is above 0 and finite, or if a triangle names a point that is not there.
+    /// `invalid` if no triangle has an area that is above 0 and finite, and for a triangle that names a point that is
+    /// not there.
     pub fn sample(&self, count: usize, seed: u64, options: impl Into<TensorCreationOptions>) -> Result<Tensor<2>> {
         const OP: &str = "Mesh::sample";
         let mut total = 0.0;
@@ -95,10 +96,10 @@ impl Mesh {
 
 /// Reads ModelNet10 or ModelNet40 as it is unpacked. `set` is `train` or `test`.
 ///
-/// The files are `{class}/{set}/{class}_{k}.off`: `OFF`, the numbers of corners and faces, a corner a line, then a face a
-/// line: the number of its corners, and those. Lines that start with `#` are left out. A face of more than three corners
-/// becomes a fan of triangles. The word `OFF` may stand before the numbers on one line, as in some of these files.
-/// (PyG's `ModelNet`, which leaves out faces of five corners and more, and takes files in the order of the disk.)
+/// The files are `{class}/{set}/{class}_{k}.off`: `OFF`, the numbers of corners and faces, a corner a line, then a
+/// face a line: the number of its corners, and those. Lines that start with `#` are left out. A face of more than three
+/// corners becomes a fan of triangles. The word `OFF` may stand before the numbers on one line, as in some of these
+/// files. (PyG's `ModelNet`, which leaves out faces of five corners and more, and takes files in the order of the disk.)
 ///
 /// Source: Wu et al., *3D ShapeNets: a deep representation for volumetric shapes*, CVPR 2015;
 /// [the files](https://modelnet.cs.princeton.edu).

@@ -19,11 +19,11 @@ use std::path::Path;
 /// | `A.txt` | `from, to`, an edge a line; nodes are counted from 0, over all graphs |
 /// | `node_graph_id.npy` | the graph of a node; ascending |
 /// | `graph_labels.npy` | 1 for a graph of fake news, else 0 |
-/// | `new_{feature}_feature.npz` | the features of a node a row, a matrix of SciPy; `feature` is `profile`, `spacy`, `bert` or `content` |
+/// | `new_{feature}_feature.npz` | the features of a node a row, a matrix of SciPy |
 /// | `train_idx.npy`, `val_idx.npy`, `test_idx.npy` | the graphs of a split |
 ///
-/// Node 0 of a graph is the news itself; the others are users who passed it on. Edges point away from it. Features are
-/// dense. Takes `&device`, or `(&device, dtype)` for the dtype of edges and features. (PyG's `UPFD`.)
+/// The `feature` is `profile`, `spacy`, `bert` or `content`. Node 0 of a graph is the news itself; the others are users
+/// who passed it on. Edges point away from it. Features are dense. Takes `&device`, or `(&device, dtype)` for the dtype of edges and features. (PyG's `UPFD`.)
 ///
 /// Source: Dou et al., *User preference-aware fake news detection*, SIGIR 2021;
 /// [the files](https://github.com/safe-graph/GNN-FakeNews).

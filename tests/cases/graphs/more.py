@@ -1,4 +1,4 @@
-"""Writes more of what PyTorch Geometric, Captum and scikit-learn compute with graphs, in f64: more.jsonl, one case a line.
+"""Writes more of what PyTorch Geometric, Captum and scikit-learn compute with graphs, in f64: more.jsonl.
 
     python tests/cases/graphs/more.py
 
@@ -33,7 +33,8 @@ def diffusion():
                         ("directed", graph_of(DIRECTED, weights.tolist()))]:
         index, values, _ = graph
         for kind, how in [("page_rank", dict(method="ppr", alpha=0.15)), ("heat", dict(method="heat", t=3.0))]:
-            for keep, rule in [("largest", dict(method="topk", k=3, dim=0)), ("at_least", dict(method="threshold", eps=0.06))]:
+            for keep, rule in [("largest", dict(method="topk", k=3, dim=0)),
+                               ("at_least", dict(method="threshold", eps=0.06))]:
                 data = Data(edge_index=index, edge_attr=values.clone(), num_nodes=6)
                 data = GDC(diffusion_kwargs=how, sparsification_kwargs=rule)(data)
                 dense = torch.zeros(6, 6)
