@@ -128,6 +128,9 @@ const PLACES: [i64; 5] = [1, 1, 2, 2, 3];
 /// BA-Shapes, on which explanations of models are measured: a graph of [`barabasi_albert`] with `houses` houses of five
 /// nodes, each joined by one edge between random nodes to another node of that graph.
 ///
+/// So an edge is one of a house if both of its ends are at least `base`. These edges are what explains a node of a
+/// house: [`roc_auc`](super::roc_auc()) of them by the edges of an [`Explanation`](super::Explanation).
+///
 /// The classes are 0 for a node of the first graph, whose nodes come first, and 1, 2 or 3 for the top of a wall, its
 /// bottom, or the roof of a house. So a model must find the houses by structure alone: the one feature is 1 for every
 /// node. A random tenth of the nodes is for validation, another one for testing, and the rest for training. The same

@@ -8,13 +8,15 @@
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`], [`dropout_edge`],
-//!   [`dropout_node`]. Self loops and degrees are methods of [`SparseTensor`](sparse_ops::SparseTensor).
+//!   [`dropout_node`], [`diffused`]. Self loops and degrees are methods of [`SparseTensor`](sparse_ops::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`],
 //!   [`random_walk_encoding`]; [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
 //! - Words as columns: [`FeatureHasher`].
 //! - Measures: of examples [`roc_auc`], [`average_precision`], [`hits_at_k`]; of the items of users [`recall_at_k`],
 //!   [`precision_at_k`], [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
-//!   [`normalized_mutual_information`], [`adjusted_rand_index`].
+//!   [`normalized_mutual_information`], [`adjusted_rand_index`]; of embeddings [`LogisticRegressionConfig`],
+//!   [`k_means`].
+//! - Explaining: [`GnnExplainerConfig`], [`saliency`], [`integrated_gradients`], [`fidelity`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
 //!
@@ -24,19 +26,25 @@ mod agreement;
 mod algorithms;
 mod augment;
 mod batch;
+mod diffusion;
 mod encoding;
 mod entities;
+mod explain;
 mod folder;
 mod generators;
 #[cfg(feature = "npz")]
 mod geom;
 mod graph;
+mod graph_sets;
 mod hashing;
 mod hetero;
 pub(crate) mod host;
+mod interactions;
+mod k_means;
 mod karate;
 mod labelled;
 mod labels;
+mod logistic;
 #[cfg(feature = "npz")]
 mod magnn;
 #[cfg(feature = "mmap")]
@@ -59,12 +67,15 @@ mod reordering;
 mod saint;
 pub(crate) mod sampling;
 mod sbm;
+mod shapes;
 mod sources;
 mod split;
 mod taobao;
 mod transform;
 mod triples;
 mod tu;
+#[cfg(feature = "npz")]
+mod upfd;
 
 pub use agreement::{
     F1Average, adjusted_rand_index, f1_score, normalized_mutual_information, try_adjusted_rand_index, try_f1_score,
@@ -76,21 +87,30 @@ pub use algorithms::{
 };
 pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node};
 pub use batch::GraphBatch;
+pub use diffusion::{Diffusion, KeepEdges, diffused, try_diffused};
 pub use encoding::{random_walk_encoding, try_random_walk_encoding};
 pub use entities::{EntityGraph, EntityTask, read_entities, read_entities_with};
+pub use explain::{
+    Explanation, Fidelity, GnnExplainerConfig, fidelity, integrated_gradients, predicted_classes, saliency,
+    try_fidelity, try_integrated_gradients, try_predicted_classes, try_saliency,
+};
 pub use folder::{read_folder, read_folder_with};
 pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
 pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};
+pub use graph_sets::{GraphSet, read_ogb_graphs, read_ogb_graphs_with};
 pub use hashing::FeatureHasher;
 pub use hetero::block_model::hetero_block_model;
 pub use hetero::homogeneous::HomogeneousGraph;
 pub use hetero::split::HeteroEdgeSplit;
 pub use hetero::{HeteroGraph, TypedNodes};
+pub use interactions::{Interactions, read_amazon_book, read_amazon_book_with};
+pub use k_means::{KMeans, k_means, try_k_means};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
 pub use labels::Labels;
+pub use logistic::{LogisticRegression, LogisticRegressionConfig};
 #[cfg(feature = "npz")]
 pub use magnn::{read_magnn, read_magnn_with};
 #[cfg(feature = "mmap")]
@@ -124,11 +144,16 @@ pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
+pub use shapes::{
+    Mesh, ModelNet, PartPoints, read_model_net, read_model_net_with, read_shape_net, read_shape_net_with,
+};
 pub use sparse_core::graph::{Ahead, GraphStore};
-pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
+pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class, stratified_folds};
 pub use taobao::{read_taobao, read_taobao_with};
 pub use transform::{
     degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
 };
 pub use triples::{Triples, read_triples, read_triples_with};
 pub use tu::{TuGraph, TuGraphs, read_tu, read_tu_with};
+#[cfg(feature = "npz")]
+pub use upfd::{read_upfd, read_upfd_with};

@@ -2,7 +2,8 @@
 
 use super::graph::{Graph, Splits, symmetric};
 use super::labels::Labels;
-use super::sources::{Owners, Sources, check_dtype, check_known, is_there};
+use super::sources::{Owners, Sources, Table, check_dtype, check_known, is_there};
+use super::tu::{each_edge, matrix};
 use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
@@ -50,6 +51,9 @@ pub struct OgbGraph {
     pub adjacency: CsrTensor<2>,
     /// `[nodes, features]`, if the graph has them.
     pub features: Option<Tensor<2>>,
+    /// `[nnz, features]`, a row for each stored edge, if the graph has them. Those of an edge that is listed several
+    /// times are added up.
+    pub edge_features: Option<Tensor<2>>,
     /// `[nodes, tasks]`: the class of every node for every task; -1 where it is not known. [`to_graph`](Self::to_graph)
     /// makes [`Labels`] of those of one task.
     pub labels: Tensor<2, Int>,
@@ -97,6 +101,7 @@ impl OgbGraph {
 /// | `raw/num-node-list.csv.gz` | the number of nodes |
 /// | `raw/edge.csv.gz` | `from,to`, an edge a line |
 /// | `raw/node-feat.csv.gz` | the features of a node a line; may be missing |
+/// | `raw/edge-feat.csv.gz` | the features of an edge a line; may be missing |
 /// | `raw/node-label.csv.gz` | the classes of a node a line; `nan` where one is not known |
 /// | `split/{name}/train.csv.gz`, `valid.csv.gz`, `test.csv.gz` | a node a line |
 ///
@@ -142,6 +147,7 @@ pub fn read_ogb_with(
     check_dtype(OP, &device)?;
     let raw = folder.join("raw");
     let split = split_folder(OP, &folder.join("split"), options)?;
+    let edge_feat = found(&raw, "edge-feat");
     let paths = [
         found(&raw, "num-node-list"),
         found(&raw, "node-label"),
@@ -151,7 +157,7 @@ pub fn read_ogb_with(
         found(&split, "valid"),
         found(&split, "test"),
     ];
-    let mut files = Sources::new(OP, folder, &paths, progress)?;
+    let mut files = Sources::new(OP, folder, paths.iter().chain([&edge_feat]), progress)?;
     let [count, label, edge, feat, splits @ ..] = &paths;
 
     let mut counts = Vec::new();
@@ -167,14 +173,13 @@ pub fn read_ogb_with(
     let labels = files.table(label, Some(nodes), |fields| fields.class())?;
     let (mut edges, allowed): (Vec<(usize, usize)>, _) = (Vec::new(), Allowed::now());
     files.lines(edge, b',', |_, fields| {
-        let ends = (fields.node(nodes)?, fields.node(nodes)?);
-        edges.push(ends);
-        if options.inverse {
-            edges.push((ends.1, ends.0));
-        }
-        allowed.check_elements(edges.len())?;
+        edges.push((fields.node(nodes)?, fields.node(nodes)?));
+        allowed.check_elements(if options.inverse { 2 * edges.len() } else { edges.len() })?;
         fields.end()
     })?;
+    let rows = Some(edges.len());
+    let own = is_there(&edge_feat).then(|| files.table(&edge_feat, rows, |fields| fields.float())).transpose()?;
+    let own = both_ways(&mut edges, own, options);
     let has_features = is_there(feat);
     let features = if has_features { Some(files.table(feat, Some(nodes), |fields| fields.float())?) } else { None };
     let mut owners = Owners::new(nodes);
@@ -192,15 +197,36 @@ pub fn read_ogb_with(
 
     let ones = Tensor::<1>::ones([edges.len()], device.clone());
     let adjacency = CooTensor::from_edges(&edges, ones, nodes)?.try_to_csr()?;
+    // In the order of that.
+    let edge_features = own.and_then(|own| each_edge(&mut edges, Some(own), true));
+    let edge_features = edge_features.map(|table| matrix(&table, 0..table.rows, &device));
     let features = features.map(|features| {
         let data = TensorData::new(features.values, [nodes, features.cols]);
         Tensor::from_data(data, device.clone())
     });
     let labels = Tensor::from_data(TensorData::new(labels.values, [nodes, labels.cols]), &device.device);
-    Ok(OgbGraph { adjacency, features, labels, splits: Splits { train, val, test } })
+    Ok(OgbGraph { adjacency, features, edge_features, labels, splits: Splits { train, val, test } })
 }
 
 const OP: &str = "read_ogb";
+
+/// Edges also the other way, if that is asked for, with the same features.
+pub(super) fn both_ways(
+    edges: &mut Vec<(usize, usize)>,
+    table: Option<Table<f32>>,
+    options: &OgbOptions,
+) -> Option<Table<f32>> {
+    if !options.inverse {
+        return table;
+    }
+    edges.extend_from_within(..);
+    let half = edges.len() / 2;
+    edges[half..].iter_mut().for_each(|ends| *ends = (ends.1, ends.0));
+    table.map(|mut table| {
+        table.values.extend_from_within(..);
+        Table { rows: 2 * table.rows, ..table }
+    })
+}
 
 fn at(op: &'static str, path: &Path, message: String) -> SparseError {
     SparseError::invalid(op, message).in_file(path)

@@ -4,7 +4,7 @@ use super::graph::Splits;
 use super::hetero::{HeteroGraph, TypedNodes};
 use super::labels::Labels;
 use super::ogb::{OgbOptions, found, split_folder};
-use super::sources::{Owners, Sources, check_dtype, check_known, is_there};
+use super::sources::{Owners, Sources, check_dtype, check_known, is_there, listed};
 use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
@@ -173,13 +173,5 @@ const FILES: [&str; 5] = ["node-feat", "node-label", "train", "valid", "test"];
 
 /// The folders in a folder and their names, in order.
 fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let at = |trouble| SparseError::invalid(OP, format!("cannot be read, got {trouble}")).in_file(folder);
-    let mut found = vec![];
-    for entry in std::fs::read_dir(folder).map_err(at)? {
-        let path = entry.map_err(at)?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).map(String::from);
-        found.extend(name.filter(|_| path.is_dir()).map(|name| (name, path)));
-    }
-    found.sort();
-    Ok(found)
+    Ok(listed(OP, folder)?.into_iter().filter(|(_, path)| path.is_dir()).collect())
 }

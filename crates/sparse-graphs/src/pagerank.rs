@@ -126,7 +126,7 @@ fn number(one: Tensor<1>) -> f64 {
     read_data(one).convert::<f64>().iter::<f64>().next().expect("one number")
 }
 
-fn check_weights(op: &'static str, what: &str, weights: Tensor<1>) -> Result<()> {
+pub(super) fn check_weights(op: &'static str, what: &str, weights: Tensor<1>) -> Result<()> {
     if weights.dims()[0] == 0 {
         return Ok(());
     }

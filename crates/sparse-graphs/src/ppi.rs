@@ -109,6 +109,7 @@ pub fn read_ppi_with(
         let part = OgbGraph {
             adjacency: adjacency.with_values(ones),
             features: Some(features.clone().narrow(0, start, group.len())),
+            edge_features: None,
             labels: Tensor::from_data(TensorData::new(own, [group.len(), width]), device),
             splits: Splits::default(),
         };

@@ -7,7 +7,7 @@ use sparse_files::io::Progress;
 use sparse_files::io::source::{Files, Lines, shown, text, whole};
 use sparse_ops::extend::{Allowed, has_dtype};
 use sparse_ops::{Result, SparseError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The files of a folder, which are read in turn. Errors name the file.
@@ -130,6 +130,12 @@ impl<'a> Fields<'a> {
         std::str::from_utf8(rest).map_err(|_| format!("a line must be text, got {:?}", shown(rest)))
     }
 
+    /// All that is left of the line, between blanks.
+    pub(super) fn words<T: FromStr>(&mut self, what: &str) -> Result<Vec<T>, String> {
+        let words = self.text()?.split_ascii_whitespace();
+        words.map(|word| word.parse().map_err(|_| format!("{what} must follow, got {word:?}"))).collect()
+    }
+
     pub(super) fn int(&mut self) -> Result<i64, String> {
         self.number("a whole number")
     }
@@ -150,6 +156,12 @@ impl<'a> Fields<'a> {
         if value.is_finite() { Ok(value) } else { Err(format!("a feature must be finite, got {value}")) }
     }
 
+    /// A number to predict; NaN for one that is not known.
+    pub(super) fn target(&mut self) -> Result<f32, String> {
+        let value: f32 = self.number("a number")?;
+        if value.is_infinite() { Err(format!("a target must be finite or NaN, got {value}")) } else { Ok(value) }
+    }
+
     /// A class; -1 for one that is not known. Some files write `4.0` for 4.
     pub(super) fn class(&mut self) -> Result<i64, String> {
         let value: f64 = self.number("a class")?;
@@ -163,6 +175,19 @@ impl<'a> Fields<'a> {
     pub(super) fn end(&self) -> Result<(), String> {
         self.rest.map_or(Ok(()), |rest| Err(format!("a line must end here, got {:?}", shown(rest))))
     }
+}
+
+/// What is in a folder, in the order of names.
+pub(super) fn listed(op: &'static str, folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let at = |trouble| SparseError::invalid(op, format!("cannot be read, got {trouble}")).in_file(folder);
+    let mut found = vec![];
+    for entry in std::fs::read_dir(folder).map_err(at)? {
+        let path = entry.map_err(at)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).map(String::from);
+        found.extend(name.map(|name| (name, path)));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// A field of a CSV without the quotes around it, in which quotes are doubled.

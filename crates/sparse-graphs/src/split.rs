@@ -63,13 +63,7 @@ pub fn random_split(count: usize, train: f64, val: f64, seed: u64) -> Result<Spl
 /// `invalid` for a label below -1, or fewer nodes than asked for validation and testing.
 pub fn random_split_per_class(labels: &[i64], per_class: usize, val: usize, test: usize, seed: u64) -> Result<Splits> {
     const OP: &str = "random_split_per_class";
-    if let Some(node) = labels.iter().position(|&label| label < -1) {
-        let message =
-            format!("a label must be a class, or -1 if it is not known, got {} for node {node}", labels[node]);
-        return Err(SparseError::invalid(OP, message));
-    }
-    let mut ids: Vec<usize> = (0..labels.len()).filter(|&node| labels[node] >= 0).collect();
-    ids.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    let ids = shuffled(OP, labels, seed)?;
     let mut taken = HashMap::new();
     let (train, mut rest): (Vec<usize>, Vec<usize>) = ids.into_iter().partition(|&node| {
         let count = taken.entry(labels[node]).or_insert(0);
@@ -84,6 +78,36 @@ pub fn random_split_per_class(labels: &[i64], per_class: usize, val: usize, test
     let mut splits = cut(rest, 0, val);
     splits.train = sorted(train);
     Ok(splits)
+}
+
+/// Cuts labelled examples at random into `folds` folds, in which each class has its share: of each class, and of all
+/// examples, the folds have the same number, or one more.
+///
+/// `labels` has the class of each node or graph; those with the label -1 are in no fold. Ids ascend in each fold. The
+/// k-th of ten runs tests on fold `k`, chooses an epoch on fold `(k + 1) % 10` and trains on the others. The same with
+/// `train` of ten folds is a stratified split by shares. (scikit-learn's `StratifiedKFold(shuffle=True)`.)
+///
+/// ```
+/// use sparse_tensor::data::stratified_folds;
+///
+/// let folds = stratified_folds(&[0, 1, 0, 0, 1, 0], 2, 7).unwrap();
+/// assert_eq!(folds.iter().map(|fold| fold.len()).collect::<Vec<_>>(), [3, 3]);
+/// assert!(folds.iter().all(|fold| fold.contains(&1) != fold.contains(&4)));
+/// ```
+///
+/// # Errors
+///
+/// `invalid` for fewer than two folds, more folds than examples, and a label below -1.
+pub fn stratified_folds(labels: &[i64], folds: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+    const OP: &str = "stratified_folds";
+    let mut ids = shuffled(OP, labels, seed)?;
+    if folds < 2 || folds > ids.len() {
+        let message = format!("folds must be in [2, {}], the number of examples, got {folds}", ids.len());
+        return Err(SparseError::invalid(OP, message));
+    }
+    // Classes in turn, dealt out like cards.
+    ids.sort_by_key(|&id| labels[id]);
+    Ok((0..folds).map(|fold| sorted(ids[fold..].iter().step_by(folds).copied().collect())).collect())
 }
 
 /// Edges for training a model that predicts edges.
@@ -166,6 +190,18 @@ pub fn random_edge_split(
         val_edges: list(&splits.val),
         test_edges: list(&splits.test),
     })
+}
+
+/// What has a label, in random order.
+fn shuffled(op: &'static str, labels: &[i64], seed: u64) -> Result<Vec<usize>> {
+    if let Some(node) = labels.iter().position(|&label| label < -1) {
+        let message =
+            format!("a label must be a class, or -1 if it is not known, got {} for node {node}", labels[node]);
+        return Err(SparseError::invalid(op, message));
+    }
+    let mut ids: Vec<usize> = (0..labels.len()).filter(|&node| labels[node] >= 0).collect();
+    ids.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    Ok(ids)
 }
 
 /// How many of `count` two shares are, rounded down.

@@ -8,6 +8,7 @@ use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
 use sparse_ops::extend::Allowed;
 use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The graphs of a TUDataset folder. [`read_tu`] reads one.
@@ -148,10 +149,27 @@ pub fn read_tu_with(
     let (edge_attributes, edge_features) = features_of_edges(&mut files, &edges_own, &mut edges)?;
     files.finish();
 
-    let matrix = |table: &Table<f32>, rows: std::ops::Range<usize>| {
-        let values = table.values[rows.start * table.cols..rows.end * table.cols].to_vec();
-        Tensor::<2>::from_data(TensorData::new(values, [rows.len(), table.cols]), options.clone())
-    };
+    let list = each_graph(&starts, &edges, features.as_ref(), edge_features.as_ref(), &options);
+    let labels = labels.map(|labels| Labels::from_list(&labels, None, &options.device)).transpose()?;
+    let targets = targets_read.as_ref().map(|table| matrix(table, 0..graphs, &options));
+    Ok(TuGraphs { graphs: list, labels, targets, node_attributes, edge_attributes })
+}
+
+/// Some rows of a table.
+pub(super) fn matrix(table: &Table<f32>, rows: Range<usize>, options: &TensorCreationOptions) -> Tensor<2> {
+    let values = table.values[rows.start * table.cols..rows.end * table.cols].to_vec();
+    Tensor::from_data(TensorData::new(values, [rows.len(), table.cols]), options.clone())
+}
+
+/// The graphs of a long list of nodes and edges. Graph `k` has the nodes from `starts[k]` to `starts[k + 1]`, no edge
+/// leaves its graph, and edges ascend.
+pub(super) fn each_graph(
+    starts: &[usize],
+    edges: &[(usize, usize)],
+    features: Option<&Table<f32>>,
+    edge_features: Option<&Table<f32>>,
+    options: &TensorCreationOptions,
+) -> Vec<TuGraph> {
     let mut first = 0;
     let graph = |ends: &[usize]| {
         let (from, to) = (ends[0], ends[1]);
@@ -161,14 +179,11 @@ pub fn read_tu_with(
         let local: Vec<_> = edges[here.clone()].iter().map(|&(a, b)| (a - from, b - from)).collect();
         TuGraph {
             adjacency: with_ends(&local, [to - from; 2], options.clone()),
-            features: features.as_ref().map(|table| matrix(table, from..to)),
-            edge_features: edge_features.as_ref().map(|table| matrix(table, here)),
+            features: features.map(|table| matrix(table, from..to, options)),
+            edge_features: edge_features.map(|table| matrix(table, here, options)),
         }
     };
-    let list = starts.windows(2).map(graph).collect();
-    let labels = labels.map(|labels| Labels::from_list(&labels, None, &options.device)).transpose()?;
-    let targets = targets_read.as_ref().map(|table| matrix(table, 0..graphs));
-    Ok(TuGraphs { graphs: list, labels, targets, node_attributes, edge_attributes })
+    starts.windows(2).map(graph).collect()
 }
 
 const OP: &str = "read_tu";
@@ -235,7 +250,16 @@ fn features_of_edges(
     edges: &mut Vec<(usize, usize)>,
 ) -> Result<(usize, Option<Table<f32>>)> {
     let (attributes, table) = features(files, paths, edges.len())?;
-    let mut order: Vec<usize> = (0..edges.len()).filter(|&at| edges[at].0 != edges[at].1).collect();
+    Ok((attributes, each_edge(edges, table, false)))
+}
+
+/// Edges in order, each once, and the sums of the rows that a table has for each; self loops only if they are kept.
+pub(super) fn each_edge(
+    edges: &mut Vec<(usize, usize)>,
+    table: Option<Table<f32>>,
+    self_loops: bool,
+) -> Option<Table<f32>> {
+    let mut order: Vec<usize> = (0..edges.len()).filter(|&at| self_loops || edges[at].0 != edges[at].1).collect();
     order.sort_by_key(|&at| edges[at]);
     let groups = || order.chunk_by(|&a, &b| edges[a] == edges[b]);
     let table = table.map(|table| {
@@ -252,5 +276,5 @@ fn features_of_edges(
     });
     let left = groups().map(|group| edges[group[0]]).collect();
     *edges = left;
-    Ok((attributes, table))
+    table
 }

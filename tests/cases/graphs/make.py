@@ -170,8 +170,9 @@ def measures():
             true=a, guess=b)
 
 
-for make in [knowledge_graphs, propagated_labels, encodings, measures]:
-    make()
-path = pathlib.Path(__file__).with_name("graphs.jsonl")
-path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in CASES))
-print(f"{len(CASES)} cases, {path.stat().st_size} bytes")
+if __name__ == "__main__":
+    for make in [knowledge_graphs, propagated_labels, encodings, measures]:
+        make()
+    path = pathlib.Path(__file__).with_name("graphs.jsonl")
+    path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in CASES))
+    print(f"{len(CASES)} cases, {path.stat().st_size} bytes")

@@ -1,4 +1,4 @@
-//! Cases of PyTorch Geometric and scikit-learn: `tests/cases/graphs/make.py` says what is in them.
+//! Cases of PyTorch Geometric and scikit-learn: `make.py` and `more.py` in `tests/cases/graphs` say what is in them.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use serde_json::Value;
@@ -9,7 +9,8 @@ pub fn device() -> Device {
 }
 
 pub fn find(id: &str) -> Value {
-    let lines = std::fs::read_to_string(sparse_dev::path("tests/cases/graphs/graphs.jsonl")).unwrap();
+    let read = |name: &str| std::fs::read_to_string(sparse_dev::path(&format!("tests/cases/graphs/{name}"))).unwrap();
+    let lines = read("graphs.jsonl") + &read("more.jsonl");
     let line = lines.lines().find(|line| line.starts_with(&format!("{{\"id\":\"{id}\",")));
     serde_json::from_str(line.unwrap_or_else(|| panic!("no case {id}"))).unwrap()
 }
@@ -43,10 +44,14 @@ pub fn close(what: &str, got: f64, expected: &Value) {
 
 /// The numbers of a tensor against those of a case.
 pub fn all_close(what: &str, got: Tensor<2>, expected: &Value) {
+    all_within(1e-10, what, got, expected);
+}
+
+pub fn all_within(most: f64, what: &str, got: Tensor<2>, expected: &Value) {
     let expected = data(expected);
     assert_eq!(got.shape().to_vec(), expected.shape().to_vec(), "{what}");
     let got = got.into_data().into_vec::<f64>().unwrap();
     for (at, (got, expected)) in got.into_iter().zip(expected.into_vec::<f64>().unwrap()).enumerate() {
-        assert!((got - expected).abs() < 1e-10, "{what}, element {at}: got {got}, expected {expected}");
+        assert!((got - expected).abs() < most, "{what}, element {at}: got {got}, expected {expected}");
     }
 }

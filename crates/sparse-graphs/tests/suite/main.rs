@@ -6,6 +6,9 @@ mod cases;
 mod data;
 #[cfg(feature = "dataset")]
 mod data_loader;
+mod diffusion;
+mod embeddings;
+mod explain;
 mod generators;
 mod hetero;
 mod labelled;
@@ -17,4 +20,5 @@ mod ranking;
 mod raw_graphs;
 mod readers;
 mod sampling;
+mod sets;
 mod spread;

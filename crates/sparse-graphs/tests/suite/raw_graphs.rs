@@ -172,7 +172,25 @@ fn ogb_folders_are_read() {
     assert_eq!((both.adjacency.dtype(), both.features.unwrap().dtype()), (DType::F64, DType::F64));
 }
 
-const FILES: [(&str, &str); 7] = [
+#[test]
+fn edges_of_ogb_have_features_in_the_order_they_are_stored() {
+    let folder = ogb_folder("raw/edge.csv", Some("2,1\n0,1\n3,3\n2,1\n"));
+    fs::write(folder.path().join("raw/edge-feat.csv"), "1,0.5\n2,0\n3,0\n40,1\n").unwrap();
+    let read = |options: &OgbOptions| {
+        let graph = read_ogb(folder.path(), options, &Device::flex()).unwrap();
+        let ends: Vec<_> = elements(&graph.adjacency).iter().map(|edge| (edge.0, edge.1)).collect();
+        (ends, numbers(graph.edge_features.unwrap().into_data()))
+    };
+    let (ends, features) = read(&ogb_options());
+    assert_eq!(ends, [(0, 1), (2, 1), (3, 3)]);
+    assert_eq!(features, [2.0, 0.0, 41.0, 1.5, 3.0, 0.0]);
+    let (ends, features) = read(&ogb_options().with_inverse_edges());
+    assert_eq!(ends, [(0, 1), (1, 0), (1, 2), (2, 1), (3, 3)]);
+    assert_eq!(features, [2.0, 0.0, 2.0, 0.0, 41.0, 1.5, 41.0, 1.5, 6.0, 0.0]);
+}
+
+const FILES: [(&str, &str); 8] = [
+    ("raw/edge-feat.csv", "1\n2\n3\n4\n"),
     ("raw/num-node-list.csv", "4\n"),
     ("raw/edge.csv", "0,1\n1,2\n2,1\n3,3\n"),
     ("raw/node-feat.csv", "0.5,0\n-1,2\n0,0\n1e-3,4.0\n"),
@@ -216,6 +234,8 @@ fn ogb_folders_are_checked() {
         ("raw/node-feat.csv", Some("1,2\n"), &["4 nodes", "got 1"]),
         ("raw/node-feat.csv", Some("1,2\n3\n"), &["line 2", "2 numbers", "got 1"]),
         ("raw/node-feat.csv", Some("1,2\n3,inf\n"), &["line 2", "inf"]),
+        ("raw/edge-feat.csv", Some("1\n2\n3\n"), &["4 nodes, edges", "got 3"]),
+        ("raw/edge-feat.csv", Some("1\n2\n3\nnan\n"), &["line 4", "NaN"]),
         ("raw/node-label.csv", Some("1\n0\n0.5\n0\n"), &["line 3", "0.5"]),
         ("raw/node-label.csv", None, &["cannot be read"]),
         ("split/time/train.csv", Some("0\n0\n"), &["line 2", "once", "0"]),

@@ -16,13 +16,13 @@ use tempfile::TempDir;
 
 /// A reader with a small folder of its own.
 pub(crate) struct Reader {
-    files: fn() -> Vec<(&'static str, Vec<u8>)>,
+    pub(crate) files: fn() -> Vec<(&'static str, Vec<u8>)>,
     /// One of them that is text.
     pub(crate) text: &'static str,
     pub(crate) read: fn(&Path) -> Result<()>,
 }
 
-pub(crate) const READERS: [Reader; 11] = [
+pub(crate) const READERS: [Reader; 16] = [
     Reader { files: tu, text: "T_A.txt", read: |folder| read_tu(folder, "T", &Device::flex()).map(drop) },
     Reader {
         files: geom_values,
@@ -62,6 +62,11 @@ pub(crate) const READERS: [Reader; 11] = [
         text: "UserBehavior.csv",
         read: |folder| read_taobao(folder, 100..200, &Device::flex()).map(drop),
     },
+    crate::sets::MOLECULES,
+    crate::sets::NEWS,
+    crate::sets::BOOKS,
+    crate::sets::MESHES,
+    crate::sets::SHAPES,
 ];
 const TU: &Reader = &READERS[0];
 const GEOM: &Reader = &READERS[1];
@@ -76,7 +81,7 @@ const MAG: &Reader = &READERS[9];
 const TAOBAO: &Reader = &READERS[10];
 
 /// A file, its content (`None`: it is missing), and what the error says.
-type Case<'a> = (&'a str, Option<&'a [u8]>, &'a [&'a str]);
+pub(crate) type Case<'a> = (&'a str, Option<&'a [u8]>, &'a [&'a str]);
 
 impl Reader {
     /// The folder, in which one file is another or missing.
@@ -94,7 +99,7 @@ impl Reader {
     }
 
     /// Each of these contents of a file is an error that names the file and these parts.
-    fn refuses(&self, cases: &[Case<'_>]) {
+    pub(crate) fn refuses(&self, cases: &[Case<'_>]) {
         for (name, content, parts) in cases {
             let folder = self.folder(name, *content);
             let trouble = (self.read)(folder.path()).unwrap_err();
@@ -111,7 +116,7 @@ impl Reader {
 }
 
 /// An array of NumPy.
-fn npy(dtype: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(dtype: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
     let mut head = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}");
     head.extend(std::iter::repeat_n(' ', 117 - head.len()));
     head.push('\n');
@@ -122,12 +127,12 @@ fn floats(shape: &str, numbers: &[f64]) -> Vec<u8> {
     npy("<f8", shape, &numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>())
 }
 
-fn ints(shape: &str, numbers: &[i64]) -> Vec<u8> {
+pub(crate) fn ints(shape: &str, numbers: &[i64]) -> Vec<u8> {
     npy("<i8", shape, &numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>())
 }
 
 /// An archive of uncompressed files.
-fn zip(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut out, mut directory) = (vec![], vec![]);
     for (name, bytes) in files {
         let crc = !bytes.iter().fold(u32::MAX, |crc, &byte| {
@@ -147,16 +152,16 @@ fn zip(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-fn numbers<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
+pub(crate) fn numbers<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
     tensor.to_data().convert::<f64>().iter().collect()
 }
 
-fn whole<const D: usize>(tensor: &Tensor<D, Int>) -> Vec<i64> {
+pub(crate) fn whole<const D: usize>(tensor: &Tensor<D, Int>) -> Vec<i64> {
     tensor.to_data().convert::<i64>().iter().collect()
 }
 
 /// `(row, column)` of every element, all of which are 1.
-fn ends(matrix: &CsrTensor<2>) -> Vec<(i64, i64)> {
+pub(crate) fn ends(matrix: &CsrTensor<2>) -> Vec<(i64, i64)> {
     let coo = matrix.to_coo();
     assert!(numbers(&coo.values::<1>()).iter().all(|&value| value == 1.0));
     let ends = whole(&coo.indices());
