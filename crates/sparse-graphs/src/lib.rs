@@ -4,6 +4,7 @@
 //! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
+//!   Of types and by time: [`HeteroSampler`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
@@ -122,6 +123,8 @@ pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;
 pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
+pub use sampling::typed::{HeteroSampler, HeteroSamplerConfig, TemporalStrategy};
+pub use sampling::typed_batch::HeteroBatch;
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
 pub use sparse_core::graph::{Ahead, GraphStore};

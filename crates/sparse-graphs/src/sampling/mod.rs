@@ -10,4 +10,6 @@ pub(crate) mod neighbors;
 pub(super) mod node_map;
 pub(crate) mod sampler;
 pub(super) mod subgraph;
+pub(super) mod typed;
+pub(super) mod typed_batch;
 pub(super) mod walks;

@@ -18,3 +18,4 @@ mod raw_graphs;
 mod readers;
 mod sampling;
 mod spread;
+mod typed_sampling;
