@@ -4,7 +4,7 @@
 //! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
-//!   Of types and by time: [`HeteroSampler`].
+//!   Of types and by time: [`HeteroSampler`], [`MetapathWalks`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
@@ -119,6 +119,7 @@ pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
 pub use sampling::loader::{NeighborBatches, NeighborLoader};
+pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;
 pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};

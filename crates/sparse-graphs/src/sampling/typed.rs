@@ -1,11 +1,13 @@
 //! Neighbour sampling in graphs of types, and by time.
 
 use super::neighbors::Source;
-use super::sampler::{Direction, HostStore, NeighborSampler, host_store};
+#[cfg(doc)]
+use super::sampler::NeighborSampler;
+use super::sampler::{Direction, HostStore, host_store};
 use super::typed_batch::{BatchNodes, HeteroBatch, Rows};
 use crate::hetero::{HeteroGraph, about};
 use burn::config::Config;
-use burn::tensor::Int;
+use burn::tensor::{Device, Int};
 use serde::{Deserialize, Serialize};
 use sparse_core::graph::{Draw, GraphStore, HopEdges, Relabel, expand, mix};
 use sparse_macros::or_panic;
@@ -95,22 +97,30 @@ pub enum TemporalStrategy {
 #[derive(Clone)]
 pub struct HeteroSampler {
     graph: Arc<HeteroGraph>,
-    relations: Arc<Vec<Relation>>,
-    config: HeteroSamplerConfig,
-    names: Arc<Vec<String>>,
-    counts: Arc<Vec<usize>>,
-    seed_type: usize,
+    pub(super) relations: Arc<Vec<Relation>>,
+    pub(super) config: HeteroSamplerConfig,
+    pub(super) names: Arc<Vec<String>>,
+    pub(super) counts: Arc<Vec<usize>>,
+    pub(super) seed_type: usize,
     times: Option<Arc<Times>>,
 }
 
 /// The edges of a type, on the host.
-struct Relation {
-    kind: EdgeType,
+pub(super) struct Relation {
+    pub(super) kind: EdgeType,
     store: HostStore,
-    source: Source,
+    pub(super) source: Source,
     /// The numbers of the types of targets and sources.
-    ends: [usize; 2],
+    pub(super) ends: [usize; 2],
     fan_outs: Vec<usize>,
+}
+
+impl Relation {
+    /// The positions and the columns of a row.
+    pub(super) fn row(&self, node: i64) -> impl ExactSizeIterator<Item = (usize, usize)> {
+        let (ptr, idx) = (self.store.rows.ptr(), self.store.rows.idx());
+        (ptr.at(node as usize)..ptr.at(node as usize + 1)).map(move |at| (at, idx.at(at)))
+    }
 }
 
 /// When the edges were.
@@ -209,7 +219,7 @@ impl HeteroSampler {
     ///
     /// `times` has the time of each edge of [`graph`](Self::graph), with the pattern of the adjacency; `seeds` that of
     /// each node of the seeds' type. If nodes have times and not edges, the time of an edge is that of its source:
-    /// `adjacency.with_values(times.select(0, col_idx))`. (PyG's `time_attr`, `input_time` and `temporal_strategy`.)
+    /// `adjacency.int().with_values(times.select(0, col_idx))`. (PyG's `time_attr`, `input_time` and `temporal_strategy`.)
     ///
     /// Cost: a sort of the edges of each row, once. Draws are as without times; [`TemporalStrategy::Last`] draws
     /// nothing.
@@ -227,7 +237,7 @@ impl HeteroSampler {
     ///
     /// let device = Device::flex();
     /// let cites: CsrTensor<2> = CooTensor::from_edges(&[(0, 1), (0, 2)], Tensor::<1>::ones([2], &device), 3)?.to_csr();
-    /// let years = cites.with_values(Tensor::<1, Int>::from_ints([1998, 2006], &device));
+    /// let years = cites.int().with_values(Tensor::<1, Int>::from_ints([1998, 2006], &device));
     /// let kind = EdgeType::new("paper", "cites", "paper");
     /// let graph = HeteroGraph::default().with_nodes("paper", TypedNodes::new(3)).with_edges(&kind, cites);
     /// let sampler = HeteroSamplerConfig::new(vec![5]).init(&graph, "paper");
@@ -351,7 +361,7 @@ impl HeteroSampler {
             found.iter_mut().for_each(Found::end_hop);
             starts = ends;
         }
-        let device = self.relations.first().map(|own| own.source.device.clone()).unwrap_or_default();
+        let device = self.device();
         let nodes: Vec<BatchNodes> = found
             .into_iter()
             .zip(&*self.counts)
@@ -368,6 +378,11 @@ impl HeteroSampler {
         let edges = edges.collect::<Result<Vec<_>>>()?;
         let seeds = (!own.disjoint).then_some(seeds);
         Ok(HeteroBatch::new(self.names.iter().cloned().zip(nodes).collect(), edges, self.seed_type(), seeds))
+    }
+
+    /// The device of the adjacencies.
+    pub(super) fn device(&self) -> Device {
+        self.relations.first().map(|own| own.source.device.clone()).unwrap_or_default()
     }
 
     /// What is drawn for nodes over the edges of a type.
@@ -405,11 +420,11 @@ impl fmt::Debug for HeteroSampler {
 }
 
 /// The nodes of a type that were found. A node of tree `t` has the key `t * count + node`.
-struct Found {
+pub(super) struct Found {
     count: usize,
-    keys: Vec<i64>,
+    pub(super) keys: Vec<i64>,
     /// Number of nodes after each hop.
-    ends: Vec<usize>,
+    pub(super) ends: Vec<usize>,
     table: Table,
 }
 
@@ -421,16 +436,16 @@ enum Table {
 }
 
 impl Found {
-    fn new(count: usize, disjoint: bool) -> Self {
+    pub(super) fn new(count: usize, disjoint: bool) -> Self {
         let table = if disjoint { Table::Some(HashMap::new()) } else { Table::All(vec![0; count]) };
         Self { count, keys: vec![], ends: vec![], table }
     }
 
-    fn end_hop(&mut self) {
+    pub(super) fn end_hop(&mut self) {
         self.ends.push(self.keys.len());
     }
 
-    fn local(&mut self, tree: usize, node: usize) -> i32 {
+    pub(super) fn local(&mut self, tree: usize, node: usize) -> i32 {
         let key = (tree * self.count + node) as i64;
         let next = self.keys.len() as u32 + 1;
         let slot = match &mut self.table {
@@ -442,6 +457,14 @@ impl Found {
             self.keys.push(key);
         }
         (*slot - 1) as i32
+    }
+
+    /// The local id of a node, in a table of all nodes.
+    pub(super) fn find(&self, node: usize) -> Option<i32> {
+        match &self.table {
+            Table::All(table) => table[node].checked_sub(1).map(|local| local as i32),
+            Table::Some(table) => table.get(&(node as i64)).map(|slot| *slot as i32 - 1),
+        }
     }
 }
 

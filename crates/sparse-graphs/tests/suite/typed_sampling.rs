@@ -155,7 +155,8 @@ proptest! {
         check(&sampler, &batch, &seeds, &[fan_out, 2], &late, true);
         // The same at the times of the seeds, and everything at the end of time.
         let at: Vec<i64> = seeds.iter().map(|&seed| own[seed]).collect();
-        prop_assert_eq!(batch.node_ids("user"), sampler.sample_at(&seeds, &at, draw).node_ids("user"));
+        let again = sampler.sample_at(&seeds, &at, draw);
+        prop_assert_eq!(batch.node_ids("user"), again.node_ids("user"));
         let all = sampler.sample_at(&seeds, &vec![i64::MAX; seeds.len()], draw);
         check(&sampler, &all, &seeds, &[fan_out, 2], &|_, _, _| false, true);
         prop_assert!(sampler.sample_at(&seeds, &vec![i64::MIN; seeds.len()], draw).node_ids("user").is_empty());
@@ -165,7 +166,7 @@ proptest! {
 fn by_edge(graph: &HeteroGraph, when: impl Fn(usize, usize) -> i64) -> Vec<(EdgeType, CsrTensor<2, Int>)> {
     let own = |(kind, a): (EdgeType, &CsrTensor<2>)| {
         let times: Vec<i64> = entries(a).into_iter().map(|(row, col, _)| when(row, col)).collect();
-        (kind, a.with_values(Tensor::<1, Int>::from_ints(&times[..], &flex())))
+        (kind, a.int().with_values(Tensor::<1, Int>::from_ints(&times[..], &flex())))
     };
     graph.edges().into_iter().map(own).collect()
 }
@@ -365,4 +366,89 @@ fn what_a_typed_sampler_cannot_use_is_refused_with_its_type() {
     told(sampler.try_sample_at(&[0], &[3], 0), &["with_times"]);
     let timed = sampler.with_times(&times, &[3], last);
     assert_eq!(timed.try_sample_at(&[0], &[], 0).unwrap_err().kind(), "length_mismatch");
+}
+
+#[test]
+fn a_budget_sample_has_all_edges_between_its_nodes() {
+    let relations = [(LIKES.into(), 4_000, 0.8), (KNOWS.into(), 2_000, 0.5)];
+    let graph = hetero_block_model(&[("user", 500), ("item", 300), ("tag", 0)], 4, &relations, 7, &flex()).unwrap();
+    let graph = graph.with_reverse(Reduce::Amax);
+    let sampler = HeteroSamplerConfig::new(vec![1]).with_seed(2).init(&graph, "item");
+    let batch = sampler.sample_budget(&[4, 2, 4], &[10, 20], 0);
+    assert_eq!((batch.counts("item"), batch.seeds()), (&[2, 2, 22][..], &[0, 1, 0][..]));
+    assert_eq!((batch.counts("user"), batch.counts("tag")), (&[0, 10, 30][..], &[0, 0, 0][..]));
+    for (kind, whole) in graph.edges() {
+        let [rows, cols] = [&kind.target, &kind.source].map(|name| batch.node_ids(name));
+        let place = |ids: &[usize], id: usize| ids.iter().position(|&own| own == id);
+        let want: BTreeSet<(usize, usize)> =
+            entries(whole).iter().filter_map(|edge| Some((place(rows, edge.0)?, place(cols, edge.1)?))).collect();
+        for edges in batch.blocks() {
+            let block = edges.iter().find(|own| own.0 == kind).unwrap().1;
+            assert_eq!(block.dims(), [rows.len(), cols.len()]);
+            assert_eq!(entries(block).iter().map(|edge| (edge.0, edge.1)).collect::<BTreeSet<_>>(), want);
+        }
+        assert_eq!(batch.edge_ids(&kind).len(), want.len());
+    }
+    let apart = HeteroSamplerConfig::new(vec![1]).with_disjoint(true).init(&graph, "item");
+    told(apart.try_sample_budget(&[0], &[1], 0), &["disjoint"]);
+    told(sampler.try_sample_budget(&[0], &[], 0), &["each layer"]);
+    assert_eq!(sampler.try_sample_budget(&[300], &[1], 0).unwrap_err().kind(), "index_out_of_range");
+}
+
+#[test]
+fn a_budget_draws_by_squares_of_shares() {
+    // Two items; one user likes both, two like one each. Shares are 1/2 + 1/2, 1/2 and 1/2, squares 4 : 1 : 1.
+    let graph = graph(3, 2, &[(0, 0), (1, 0), (0, 1), (1, 2)].into(), &BTreeSet::new());
+    let sampler = HeteroSamplerConfig::new(vec![1]).init(&graph, "item");
+    let mut counts = [0; 3];
+    for draw in 0..3_000 {
+        counts[sampler.sample_budget(&[0, 1], &[1], draw).node_ids("user")[0]] += 1;
+    }
+    // 2,000, with a deviation of 26, and 500, with one of 20.
+    assert!((1_900..2_100).contains(&counts[0]) && (420..580).contains(&counts[1]), "{counts:?}");
+}
+
+#[test]
+fn walks_follow_the_types_of_their_path() {
+    let likes: EdgeType = LIKES.into();
+    let relations = [(likes.clone(), 400, 0.8), (likes.reversed(), 60, 0.8)];
+    let graph = hetero_block_model(&[("user", 60), ("item", 30)], 2, &relations, 7, &flex()).unwrap();
+    let walks = MetapathWalks::new(&graph, &[likes.clone(), likes.reversed()], 3).unwrap();
+    assert_eq!((walks.rows(), walks.range("item"), walks.range("user")), (91, 0..30, 30..90));
+    let starts: Vec<usize> = (0..60).chain(0..60).collect();
+    let list = |draw| -> Vec<i64> { walks.sample(&starts, 5, draw).into_data().convert::<i64>().iter().collect() };
+    let all = list(0);
+    assert!(all == list(0) && all != list(1));
+    let joined = |kind: &EdgeType, from: usize, to: usize| {
+        entries(graph.adjacency(kind)).iter().any(|edge| (edge.0, edge.1) == (to, from))
+    };
+    let mut ended = 0;
+    for (walk, start) in all.chunks(6).zip(&starts) {
+        assert_eq!(walk[0], 30 + *start as i64);
+        for (step, pair) in walk.windows(2).enumerate() {
+            let there = step % 2 == 0;
+            let own = if there { likes.clone() } else { likes.reversed() };
+            match pair {
+                [90, 90] => (),
+                [from, 90] => {
+                    let from = *from as usize - if there { 30 } else { 0 };
+                    assert!(entries(graph.adjacency(&own)).iter().all(|edge| edge.1 != from));
+                    ended += 1;
+                }
+                [from, to] if there => assert!(joined(&own, *from as usize - 30, *to as usize)),
+                [from, to] => assert!(joined(&own, *from as usize, *to as usize - 30)),
+                _ => unreachable!("windows of two"),
+            }
+        }
+    }
+    assert!(ended > 0);
+    assert_eq!(walks.sample(&[], 2, 0).dims(), [0, 3]);
+    told(MetapathWalks::new(&graph, &[], 0), &["got none"]);
+    told(MetapathWalks::new(&graph, &[likes.clone(), likes.clone()], 0), &["user-likes-item", "\"item\"", "\"user\""]);
+    told(MetapathWalks::new(&graph, &[("a", "b", "c").into()], 0), &["a-b-c"]);
+    told(walks.try_range("tag"), &["\"tag\""]);
+    assert_eq!(walks.try_sample(&[60], 2, 0).unwrap_err().kind(), "index_out_of_range");
+    told(walks.try_sample(&[0], usize::MAX, 0), &["memory"]);
+    let open = MetapathWalks::new(&graph, &[likes], 3).unwrap();
+    told(open.try_sample(&[0], 2, 0), &["up to 1", "got 2"]);
 }
