@@ -408,7 +408,10 @@ impl HeteroSampler {
         let weighted = self.config.weighted && self.relations[at].store.has_values() && !last;
         let relation = &self.relations[at];
         let view = View { store: &relation.store, targets: self.counts[relation.ends[0]] as i64, times };
-        expand(op, &view, nodes, fan_out, Draw { replace: self.config.replace && !last, weighted, key })
+        let mut parts = expand(op, &view, nodes, fan_out, Draw { replace: self.config.replace && !last, weighted, key })?;
+        // Positions are those of the view until here.
+        parts.iter_mut().for_each(|part| part.drawn.positions = view.own(&part.drawn.positions));
+        Ok(parts)
     }
 }
 
@@ -497,6 +500,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
+    /// The positions in the store.
     fn own(&self, positions: &[usize]) -> Vec<usize> {
         positions.iter().map(|&at| self.times.map_or(at, |(own, ..)| own.order[at])).collect()
     }
