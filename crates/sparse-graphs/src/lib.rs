@@ -118,7 +118,7 @@ pub use saint::{read_graph_saint, read_graph_saint_with};
 pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
-pub use sampling::loader::{NeighborBatches, NeighborLoader};
+pub use sampling::loader::{NeighborBatches, NeighborLoader, SeedSampler};
 pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;

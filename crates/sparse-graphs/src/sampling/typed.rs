@@ -408,7 +408,8 @@ impl HeteroSampler {
         let weighted = self.config.weighted && self.relations[at].store.has_values() && !last;
         let relation = &self.relations[at];
         let view = View { store: &relation.store, targets: self.counts[relation.ends[0]] as i64, times };
-        let mut parts = expand(op, &view, nodes, fan_out, Draw { replace: self.config.replace && !last, weighted, key })?;
+        let mut parts =
+            expand(op, &view, nodes, fan_out, Draw { replace: self.config.replace && !last, weighted, key })?;
         // Positions are those of the view until here.
         parts.iter_mut().for_each(|part| part.drawn.positions = view.own(&part.drawn.positions));
         Ok(parts)

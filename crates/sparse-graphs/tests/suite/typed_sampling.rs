@@ -240,6 +240,26 @@ fn fan_outs_and_directions_are_those_of_the_type() {
     assert_eq!(both.sample(&[0], 0).node_ids("user"), [0, 1, 2]);
 }
 
+#[test]
+fn a_loader_of_types_gives_the_same_batches_for_any_number_of_workers() {
+    let relations = [(LIKES.into(), 400, 0.8), (KNOWS.into(), 200, 0.5)];
+    let graph = hetero_block_model(&[("user", 50), ("item", 30)], 2, &relations, 7, &flex()).unwrap();
+    let sampler = HeteroSamplerConfig::new(vec![3, 2]).init(&graph, "item");
+    let seeds: Vec<usize> = (0..30).step_by(2).collect();
+    let loader = NeighborLoader::new(sampler.clone(), &seeds, 4).unwrap().with_seed(3);
+    let run = |workers| -> Vec<(Vec<usize>, Vec<usize>)> {
+        let of = |batch: HeteroBatch| (batch.node_ids("item").to_vec(), batch.edge_ids(LIKES).to_vec());
+        loader.clone().with_workers(workers).epoch_with(1, of).collect()
+    };
+    let all = run(0);
+    assert_eq!((all.len(), &all), (4, &run(3)));
+    let mut found: Vec<usize> =
+        loader.epoch(0).flat_map(|batch| batch.node_ids("item")[..batch.counts("item")[0]].to_vec()).collect();
+    found.sort_unstable();
+    assert_eq!(found, seeds);
+    assert_eq!(NeighborLoader::new(sampler, &[30], 4).unwrap_err().kind(), "index_out_of_range");
+}
+
 fn ones(graph: &HeteroGraph) -> NodeTensors {
     let own = |name: &str| (name.to_string(), Tensor::ones([graph.nodes_of(name).count, 4], &flex()));
     graph.node_types().map(own).collect()
