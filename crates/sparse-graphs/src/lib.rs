@@ -4,7 +4,7 @@
 //! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
-//!   Of types and by time: [`HeteroSampler`], [`MetapathWalks`].
+//!   Of types and by time: [`HeteroSampler`], [`MetapathWalks`], [`LastNeighbors`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
@@ -35,6 +35,7 @@ mod graph;
 mod hashing;
 mod hetero;
 pub(crate) mod host;
+mod jodie;
 mod karate;
 mod labelled;
 mod labels;
@@ -89,6 +90,7 @@ pub use hetero::block_model::hetero_block_model;
 pub use hetero::homogeneous::HomogeneousGraph;
 pub use hetero::split::HeteroEdgeSplit;
 pub use hetero::{HeteroGraph, TypedNodes};
+pub use jodie::{JodieEvents, read_jodie, read_jodie_with};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
 pub use labels::Labels;
@@ -118,6 +120,7 @@ pub use saint::{read_graph_saint, read_graph_saint_with};
 pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
+pub use sampling::last::{LastEvents, LastNeighbors};
 pub use sampling::loader::{NeighborBatches, NeighborLoader, SeedSampler};
 pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;

@@ -9,6 +9,7 @@ mod data_loader;
 mod generators;
 mod hetero;
 mod labelled;
+mod last_neighbors;
 mod links;
 mod mapped;
 mod measures;

@@ -1,6 +1,6 @@
 //! Samples of graphs of types, by seed and by time.
 
-use burn::optim::{GradientsParams, Optimizer, SgdConfig};
+use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Int, Tensor};
 use proptest::prelude::*;
 use sparse_tensor::data::*;
