@@ -4,6 +4,7 @@
 //! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
+//!   Of types and by time: [`HeteroSampler`], [`MetapathWalks`], [`LastNeighbors`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
@@ -40,6 +41,7 @@ mod hashing;
 mod hetero;
 pub(crate) mod host;
 mod interactions;
+mod jodie;
 mod k_means;
 mod karate;
 mod labelled;
@@ -106,6 +108,7 @@ pub use hetero::homogeneous::HomogeneousGraph;
 pub use hetero::split::HeteroEdgeSplit;
 pub use hetero::{HeteroGraph, TypedNodes};
 pub use interactions::{Interactions, read_amazon_book, read_amazon_book_with};
+pub use jodie::{JodieEvents, read_jodie, read_jodie_with};
 pub use k_means::{KMeans, k_means, try_k_means};
 pub use karate::karate;
 pub use labelled::LabelledNodes;
@@ -137,11 +140,15 @@ pub use saint::{read_graph_saint, read_graph_saint_with};
 pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
-pub use sampling::loader::{NeighborBatches, NeighborLoader};
+pub use sampling::last::{LastEvents, LastNeighbors};
+pub use sampling::loader::{NeighborBatches, NeighborLoader, SeedSampler};
+pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;
 pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
+pub use sampling::typed::{HeteroSampler, HeteroSamplerConfig, TemporalStrategy};
+pub use sampling::typed_batch::HeteroBatch;
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
 pub use shapes::{

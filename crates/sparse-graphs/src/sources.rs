@@ -162,6 +162,13 @@ impl<'a> Fields<'a> {
         if value.is_infinite() { Err(format!("a target must be finite or NaN, got {value}")) } else { Ok(value) }
     }
 
+    /// A time, of which only the whole number counts. Some files write `4.5`.
+    pub(super) fn time(&mut self) -> Result<i64, String> {
+        let value: f64 = self.number("a time")?;
+        let inside = value.abs() < (1_i64 << 53) as f64;
+        if inside { Ok(value as i64) } else { Err(format!("a time must be a number below 2^53, got {value}")) }
+    }
+
     /// A class; -1 for one that is not known. Some files write `4.0` for 4.
     pub(super) fn class(&mut self) -> Result<i64, String> {
         let value: f64 = self.number("a class")?;

@@ -112,7 +112,7 @@ impl GatedGraphConv {
 
 /// One step of a GRU from its state, in the dtype of the rows. (Burn's own writes it into a tensor of the default dtype
 /// of the device.)
-fn step(gru: &Gru, x: Tensor<2>, hidden: Tensor<2>) -> Tensor<2> {
+pub(super) fn step(gru: &Gru, x: Tensor<2>, hidden: Tensor<2>) -> Tensor<2> {
     let gate = |gate: &GateController| sigmoid(gate.gate_product(x.clone(), hidden.clone()));
     let (reset, update) = (gate(&gru.reset_gate), gate(&gru.update_gate));
     let new = &gru.new_gate;

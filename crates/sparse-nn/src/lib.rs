@@ -30,6 +30,7 @@
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
 //! | coarser graphs | [`TopKPool`] |
+//! | events in time | [`TemporalEvents`], [`TgnMemory`] with a [`TgnState`] |
 //! | lists of ids | [`EmbeddingBag`] |
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
 //! | large tables | [`RowTable`] with a [`RowSparseGrad`], stepped by [`RowSgd`], [`RowAdagrad`] or [`RowAdam`] |
@@ -84,6 +85,8 @@ pub(crate) mod segments;
 pub(crate) mod sparse_linear;
 pub(crate) mod supergat;
 pub(crate) mod table;
+pub(crate) mod temporal;
+pub(crate) mod tgn;
 pub(crate) mod top_k;
 pub(crate) mod transformer;
 pub(crate) mod typed;
@@ -143,6 +146,8 @@ pub use supergat::{SuperGatConv, SuperGatConvConfig};
 pub use table::grad::{ReadRows, RowSparseGrad};
 pub use table::optim::{RowAdagrad, RowAdagradConfig, RowAdam, RowAdamConfig, RowOptimizer, RowSgd};
 pub use table::{RowTable, RowTableConfig};
+pub use temporal::TemporalEvents;
+pub use tgn::{TgnMemory, TgnMemoryConfig, TgnState};
 pub use top_k::{Pooled, TopKPool, TopKPoolConfig};
 pub use transformer::{TransformerConv, TransformerConvConfig};
 pub use typed::{AnyLayer, EdgeLayer, HeteroConv, NodeTensors, TypeJoin};

@@ -295,6 +295,15 @@ impl HeteroGraph {
         Ok(Self { nodes: self.nodes.clone(), edges })
     }
 
+    /// The graph with the edges turned round. Types between two types of nodes are [reversed](EdgeType::reversed).
+    pub(crate) fn try_transposed(&self) -> Result<Self> {
+        let turned = |(kind, adjacency): (&EdgeType, &CsrTensor<2>)| {
+            let kind = if kind.source == kind.target { kind.clone() } else { kind.reversed() };
+            Ok((kind, adjacency.try_transpose()?))
+        };
+        Ok(Self { nodes: self.nodes.clone(), edges: self.edges.iter().map(turned).collect::<Result<_>>()? })
+    }
+
     fn named(&self, name: &str) -> Result<&TypedNodes, String> {
         self.nodes.get(name).ok_or_else(|| {
             let known: Vec<_> = self.nodes.keys().collect();
@@ -302,7 +311,7 @@ impl HeteroGraph {
         })
     }
 
-    fn edges_of(&self, op: &'static str, kind: &EdgeType) -> Result<&CsrTensor<2>> {
+    pub(crate) fn edges_of(&self, op: &'static str, kind: &EdgeType) -> Result<&CsrTensor<2>> {
         self.edges.get(kind).ok_or_else(|| {
             let known: Vec<_> = self.edges.keys().map(EdgeType::to_string).collect();
             SparseError::invalid(op, format!("a type of edges must be one of {known:?}, got {kind}"))
@@ -311,7 +320,7 @@ impl HeteroGraph {
 }
 
 /// An error about a type of nodes or edges.
-fn about(op: &'static str, name: impl Display, message: impl Display) -> SparseError {
+pub(crate) fn about(op: &'static str, name: impl Display, message: impl Display) -> SparseError {
     SparseError::invalid(op, format!("{name}: {message}"))
 }
 

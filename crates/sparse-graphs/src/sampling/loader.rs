@@ -2,6 +2,8 @@
 
 use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
+use super::typed::HeteroSampler;
+use super::typed_batch::HeteroBatch;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
@@ -15,12 +17,52 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{JoinHandle, spawn};
 
+/// What a [`NeighborLoader`] draws from: [`NeighborSampler`], [`HeteroSampler`], or a sampler of your own.
+pub trait SeedSampler: Clone + Send + Sync + 'static {
+    /// What is drawn around some seeds.
+    type Batch: Send + 'static;
+
+    /// Number of nodes that can be seeds.
+    fn seed_nodes(&self) -> usize;
+
+    /// A batch around `seeds`, which are nodes. The same `draw` gives the same batch.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no batch, for instance for too many nodes.
+    fn batch(&self, seeds: &[usize], draw: u64) -> Self::Batch;
+}
+
+impl SeedSampler for NeighborSampler {
+    type Batch = NeighborBatch;
+
+    fn seed_nodes(&self) -> usize {
+        self.nodes()
+    }
+
+    fn batch(&self, seeds: &[usize], draw: u64) -> NeighborBatch {
+        self.sample(seeds, draw)
+    }
+}
+
+impl SeedSampler for HeteroSampler {
+    type Batch = HeteroBatch;
+
+    fn seed_nodes(&self) -> usize {
+        self.nodes()
+    }
+
+    fn batch(&self, seeds: &[usize], draw: u64) -> HeteroBatch {
+        self.sample(seeds, draw)
+    }
+}
+
 /// Goes through seeds in batches and samples their neighbours, with worker threads that draw batches ahead.
 ///
 /// The batches of an epoch depend on the loader's seed, the sampler's seed and the number of the epoch: the same bits
 /// for any number of workers and threads. Each worker draws every `workers`-th batch and waits once `prefetch` of its
 /// batches are not taken. So at most `workers * (prefetch + 1)` batches are in memory besides that of the caller.
-/// (PyG's `NeighborLoader`.)
+/// (PyG's `NeighborLoader`, also of `HeteroData`.)
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -35,8 +77,8 @@ use std::thread::{JoinHandle, spawn};
 /// }
 /// ```
 #[derive(Clone, Debug)]
-pub struct NeighborLoader {
-    sampler: NeighborSampler,
+pub struct NeighborLoader<S = NeighborSampler> {
+    sampler: S,
     seeds: Arc<Vec<usize>>,
     batch_size: usize,
     shuffle: bool,
@@ -46,16 +88,16 @@ pub struct NeighborLoader {
     seed: u64,
 }
 
-impl NeighborLoader {
+impl<S: SeedSampler> NeighborLoader<S> {
     /// A loader of batches of `batch_size` seeds, the last of which may be smaller. By default the seeds are shuffled
     /// in each epoch, and 2 workers draw up to 2 batches ahead each. Without seeds there are no batches.
     ///
     /// # Errors
     ///
     /// `index_out_of_range` for a seed that is no node; `invalid` for a batch size of 0.
-    pub fn new(sampler: NeighborSampler, seeds: &[usize], batch_size: usize) -> Result<Self> {
+    pub fn new(sampler: S, seeds: &[usize], batch_size: usize) -> Result<Self> {
         const OP: &str = "NeighborLoader::new";
-        check_ids(OP, seeds, sampler.nodes())?;
+        check_ids(OP, seeds, sampler.seed_nodes())?;
         if batch_size == 0 {
             return Err(SparseError::invalid(OP, "the batch size must be above 0, got 0"));
         }
@@ -95,7 +137,7 @@ impl NeighborLoader {
 
     /// The same loader with another sampler of the same graph.
     #[cfg(feature = "dataset")]
-    pub(super) fn with_sampler(mut self, sampler: NeighborSampler) -> Self {
+    pub(super) fn with_sampler(mut self, sampler: S) -> Self {
         self.sampler = sampler;
         self
     }
@@ -121,7 +163,7 @@ impl NeighborLoader {
     }
 
     /// The sampler.
-    pub fn sampler(&self) -> &NeighborSampler {
+    pub fn sampler(&self) -> &S {
         &self.sampler
     }
 
@@ -143,7 +185,7 @@ impl NeighborLoader {
     /// A batch of more than 2^31 - 1 nodes or edges panics, and so does what a store finds wrong in its file. For an
     /// error instead, call [`NeighborSampler::try_sample`] for batches of your own, or check the store before
     /// (`MappedGraph::check`).
-    pub fn epoch(&self, epoch: u64) -> NeighborBatches {
+    pub fn epoch(&self, epoch: u64) -> NeighborBatches<S::Batch> {
         self.epoch_with(epoch, |batch| batch)
     }
 
@@ -164,19 +206,19 @@ impl NeighborLoader {
     pub fn epoch_with<T: Send + 'static>(
         &self,
         epoch: u64,
-        prepare: impl Fn(NeighborBatch) -> T + Send + Sync + 'static,
+        prepare: impl Fn(S::Batch) -> T + Send + Sync + 'static,
     ) -> NeighborBatches<T> {
         let mut seeds = self.seeds.clone();
         if self.shuffle {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(self.seed, epoch));
             Arc::make_mut(&mut seeds).shuffle(&mut rng);
         }
+        let sampler = self.sampler.clone();
         let work = Arc::new(Work {
-            sampler: self.sampler.clone(),
             seeds,
             batch_size: self.batch_size,
             key: mix(self.seed, epoch),
-            prepare: Box::new(prepare),
+            make: Box::new(move |seeds, draw| prepare(sampler.batch(seeds, draw))),
         });
         let count = self.len();
         // A thread of the pool that waits for a worker would keep the worker's own parallel work from running. A page
@@ -202,18 +244,20 @@ impl NeighborLoader {
 
 /// What an epoch's batches are made from.
 struct Work<T> {
-    sampler: NeighborSampler,
     seeds: Arc<Vec<usize>>,
     batch_size: usize,
     key: u64,
-    prepare: Box<dyn Fn(NeighborBatch) -> T + Send + Sync>,
+    /// The batch of some seeds and a number of the draw.
+    make: Make<T>,
 }
+
+type Make<T> = Box<dyn Fn(&[usize], u64) -> T + Send + Sync>;
 
 impl<T> Work<T> {
     fn batch(&self, at: usize) -> T {
         let start = at * self.batch_size;
         let end = (start + self.batch_size).min(self.seeds.len());
-        (self.prepare)(self.sampler.sample(&self.seeds[start..end], mix(self.key, at as u64)))
+        (self.make)(&self.seeds[start..end], mix(self.key, at as u64))
     }
 }
 

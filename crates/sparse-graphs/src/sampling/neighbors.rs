@@ -59,11 +59,43 @@ impl Source {
         })
     }
 
+    /// The values of these edges `[edges, 1]`, times how often each was drawn (none: once).
+    pub(super) fn drawn(&self, edges: &[usize], times: Vec<u32>) -> Result<Tensor<2>> {
+        let (nnz, options) = (edges.len(), (&self.device, self.dtype));
+        let times = (!times.is_empty()).then(|| self.constants(times.into_iter().map(|count| count as f32).collect()));
+        Ok(match (self.values(edges)?, times) {
+            (Some(values), Some(times)) => values * times,
+            (Some(values), None) => values,
+            (None, Some(times)) => times,
+            // Burn's fusion drops operations on empty zeros and ones.
+            (None, None) if nnz == 0 => Tensor::empty([0, 1], options),
+            (None, None) => Tensor::ones([nnz, 1], options),
+        })
+    }
+
     fn constants(&self, values: Vec<f32>) -> Tensor<2> {
         let nnz = values.len();
         let data = TensorData::new(values, [nnz, 1]).convert_dtype(self.dtype);
         Tensor::from_data(data, (&self.device, self.dtype))
     }
+}
+
+/// The block of each layer, the input layer first, of one sample: `sizes` has for each hop how many nodes are targets
+/// and sources. A block is the first rows of the one before.
+pub(super) fn blocks(ptr: Vec<i32>, cols: Vec<i32>, values: Tensor<2>, sizes: &[[usize; 2]]) -> Vec<CsrTensor<2>> {
+    let (device, options, nnz) = (values.device(), (&values.device(), values.dtype()), cols.len());
+    let ends: Vec<usize> = sizes.iter().map(|&[rows, _]| ptr.get(rows).map_or(nnz, |&end| end as usize)).collect();
+    let (ptr, cols) = (narrow_index(ptr, &device), narrow_index(cols, &device));
+    let block = |([targets, sources], &end): (&[usize; 2], &usize)| {
+        let pattern = CsrPattern::new_unchecked(prefix(&ptr, targets + 1), prefix(&cols, end), &[*targets, *sources]);
+        let values = match end {
+            all if all == nnz => values.clone(),
+            0 => Tensor::empty([0, 1], options),
+            some => values.clone().narrow(0, 0, some),
+        };
+        CsrTensor::from_parts(pattern, values, vec![], Fill::Zero)
+    };
+    sizes.iter().zip(&ends).rev().map(block).collect()
 }
 
 /// What a [`NeighborSampler`](crate::NeighborSampler) drew around some seeds: a rectangular adjacency for each
@@ -107,43 +139,15 @@ pub struct NeighborBatch {
 
 impl NeighborBatch {
     pub(super) fn new(source: &Source, seeds: &[usize], hops: Hops) -> Result<Self> {
-        let (device, graph_nodes) = (source.device.clone(), source.nodes);
+        let (device, graph_nodes) = (&source.device, source.nodes);
         let Hops { nodes, counts, ptr, cols, edges, times } = hops;
-        let nnz = cols.len();
         let nodes = NodeMap::new(nodes.into_iter().map(|node| node as usize).collect());
         let edges: Vec<usize> = edges.into_iter().map(|edge| edge as usize).collect();
         let seeds = if seeds.len() == counts[0] { (0..seeds.len()).collect() } else { NodeMap::relabel(seeds).1 };
-        let options = (&device, source.dtype);
-        let values = source.values(&edges)?;
-        let times = (!times.is_empty()).then(|| {
-            let times: Vec<f32> = times.into_iter().map(|count| count as f32).collect();
-            Tensor::<2>::from_data(TensorData::new(times, [nnz, 1]).convert_dtype(source.dtype), options)
-        });
-        let values = match (values, times) {
-            (Some(values), Some(times)) => values * times,
-            (Some(values), None) => values,
-            (None, Some(times)) => times,
-            // Burn's fusion drops operations on empty zeros and ones.
-            (None, None) if nnz == 0 => Tensor::empty([0, 1], options),
-            (None, None) => Tensor::ones([nnz, 1], options),
-        };
-        let ends: Vec<usize> = counts.iter().map(|&rows| ptr.get(rows).map_or(nnz, |&end| end as usize)).collect();
-        let (ptr, cols) = (narrow_index(ptr, &device), narrow_index(cols, &device));
-        let layers = counts.len() - 1;
-        let block = |layer: usize| {
-            let depth = layers - 1 - layer;
-            let [targets, sources] = [counts[depth], counts[depth + 1]];
-            let rows = prefix(&ptr, targets + 1);
-            let pattern = CsrPattern::new_unchecked(rows, prefix(&cols, ends[depth]), &[targets, sources]);
-            let values = match ends[depth] {
-                all if all == nnz => values.clone(),
-                0 => Tensor::empty([0, 1], options),
-                some => values.clone().narrow(0, 0, some),
-            };
-            CsrTensor::from_parts(pattern, values, vec![], Fill::Zero)
-        };
-        let ids = index_below(nodes.ids(), graph_nodes, &device);
-        Ok(Self { blocks: (0..layers).map(block).collect(), nodes, ids, counts, edges, seeds, graph_nodes })
+        let values = source.drawn(&edges, times)?;
+        let sizes: Vec<[usize; 2]> = counts.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+        let ids = index_below(nodes.ids(), graph_nodes, device);
+        Ok(Self { blocks: blocks(ptr, cols, values, &sizes), nodes, ids, counts, edges, seeds, graph_nodes })
     }
 
     /// The adjacency of each layer, `[targets, sources]`, that of the input layer first. Values are those of the

@@ -98,15 +98,17 @@ struct Inner {
 }
 
 /// A matrix of a device, read to the host.
-struct HostStore {
-    rows: HostRows,
-    weights: Option<Vec<f32>>,
+pub(super) struct HostStore {
+    pub(super) rows: HostRows,
+    /// Number of columns.
+    pub(super) columns: usize,
+    pub(super) weights: Option<Vec<f32>>,
 }
 
 impl HostStore {
     /// The pattern of a matrix was checked when it was made.
     fn slices(&self) -> Slices<'_> {
-        Slices::opened(OP, self.rows.ptr(), self.rows.idx(), self.weights.as_deref())
+        Slices::opened(OP, self.rows.ptr(), self.rows.idx(), self.weights.as_deref()).part(0, self.columns)
     }
 }
 
@@ -140,6 +142,27 @@ impl GraphStore for HostStore {
     }
 }
 
+/// A matrix on the host, and where the values of its edges come from.
+pub(super) fn host_store(op: &'static str, adjacency: &CsrTensor<2>, weighted: bool) -> Result<(HostStore, Source)> {
+    let values: Vec<f32> = read_data(adjacency.rows().clone()).convert::<f32>().iter().collect();
+    if weighted && let Some(at) = values.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight)) {
+        let message = format!("a weight must be finite and not negative, got {} at position {at}", values[at]);
+        return Err(SparseError::invalid(op, message));
+    }
+    let all_ones = values.iter().all(|&value| value == 1.0);
+    let ones = !adjacency.is_tracked() && all_ones;
+    let [_, columns] = adjacency.dims();
+    let source = Source {
+        device: adjacency.device(),
+        dtype: adjacency.dtype(),
+        nodes: columns,
+        values: if ones { Values::Ones } else { Values::Tensor(adjacency.rows().clone()) },
+    };
+    // Equal weights are no weights.
+    let weights = (weighted && !all_ones).then_some(values);
+    Ok((HostStore { rows: HostRows::of(adjacency.pattern()), columns, weights }, source))
+}
+
 const OP: &str = "NeighborSampler";
 
 impl NeighborSamplerConfig {
@@ -158,23 +181,7 @@ impl NeighborSamplerConfig {
             Direction::Columns => adjacency.try_transpose()?,
             Direction::Both => try_to_undirected(adjacency, Reduce::Amax)?,
         };
-        let values: Vec<f32> = read_data(adjacency.rows().clone()).convert::<f32>().iter().collect();
-        if self.weighted
-            && let Some(at) = values.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight))
-        {
-            let message = format!("a weight must be finite and not negative, got {} at position {at}", values[at]);
-            return Err(SparseError::invalid(OP, message));
-        }
-        let ones = !adjacency.is_tracked() && values.iter().all(|&value| value == 1.0);
-        let source = Source {
-            device: adjacency.device(),
-            dtype: adjacency.dtype(),
-            nodes: adjacency.dims()[0],
-            values: if ones { Values::Ones } else { Values::Tensor(adjacency.rows().clone()) },
-        };
-        // Equal weights are no weights.
-        let weights = (self.weighted && !values.iter().all(|&value| value == 1.0)).then_some(values);
-        let store = HostStore { rows: HostRows::of(adjacency.pattern()), weights };
+        let (store, source) = host_store(OP, &adjacency, self.weighted)?;
         Ok(self.sampler(Some(adjacency), Arc::new(store), source))
     }
 

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use sparse_dev::files::edited;
 use sparse_tensor::data::{
     EntityTask, GeomFeatures, GraphBatch, OgbGraph, OgbOptions, read_entities, read_entities_with, read_geom_gcn,
-    read_graph_saint, read_magnn, read_magnn_with, read_movie_lens, read_movie_lens_with, read_ogb_hetero,
-    read_ogb_hetero_with, read_ppi, read_ppi_with, read_taobao, read_taobao_with, read_triples, read_tu, read_tu_with,
+    read_graph_saint, read_jodie, read_jodie_with, read_magnn, read_magnn_with, read_movie_lens, read_movie_lens_with,
+    read_ogb_hetero, read_ogb_hetero_with, read_ppi, read_ppi_with, read_taobao, read_taobao_with, read_triples,
+    read_tu, read_tu_with,
 };
 use sparse_tensor::io::npz;
 use sparse_tensor::{CsrTensor, Limits, Result};
@@ -22,7 +23,7 @@ pub(crate) struct Reader {
     pub(crate) read: fn(&Path) -> Result<()>,
 }
 
-pub(crate) const READERS: [Reader; 16] = [
+pub(crate) const READERS: [Reader; 17] = [
     Reader { files: tu, text: "T_A.txt", read: |folder| read_tu(folder, "T", &Device::flex()).map(drop) },
     Reader {
         files: geom_values,
@@ -62,6 +63,11 @@ pub(crate) const READERS: [Reader; 16] = [
         text: "UserBehavior.csv",
         read: |folder| read_taobao(folder, 100..200, &Device::flex()).map(drop),
     },
+    Reader {
+        files: jodie,
+        text: "mooc.csv",
+        read: |folder| read_jodie(folder.join("mooc.csv"), &Device::flex()).map(drop),
+    },
     crate::sets::MOLECULES,
     crate::sets::NEWS,
     crate::sets::BOOKS,
@@ -79,6 +85,7 @@ const MOVIES: &Reader = &READERS[7];
 const MAGNN: &Reader = &READERS[8];
 const MAG: &Reader = &READERS[9];
 const TAOBAO: &Reader = &READERS[10];
+const JODIE: &Reader = &READERS[11];
 
 /// A file, its content (`None`: it is missing), and what the error says.
 pub(crate) type Case<'a> = (&'a str, Option<&'a [u8]>, &'a [&'a str]);
@@ -880,6 +887,44 @@ fn actions_are_edges_of_their_behaviour() {
         ("UserBehavior.csv", Some(b"1,2,3,pv,150,4\n"), &["line 1", "must end"]),
     ]);
     assert!(Limits::new().elements(3).run(|| (TAOBAO.read)(folder.path())).is_err());
+}
+
+fn jodie() -> Vec<(&'static str, Vec<u8>)> {
+    let events = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n\
+                  0,0,0.0,0,-0.5,1\n2,1,36.9,1,0.25,2\n0,1,36.0,0,1e-3,3\n";
+    vec![("mooc.csv", events.into())]
+}
+
+#[test]
+fn events_of_jodie_are_read() {
+    let folder = JODIE.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let path = folder.path().join("mooc.csv");
+    let set = read_jodie_with(&path, (&Device::flex(), DType::F64), told).unwrap();
+    assert_eq!(last.0, last.1);
+    let events = &set.events;
+    assert_eq!((set.users, events.nodes(), events.sources(), events.targets()), (3, 5, &[0, 2, 0][..], &[3, 4, 4][..]));
+    assert_eq!((events.times(), set.labels), (&[0, 36, 36][..], vec![0, 1, 0]));
+    assert_eq!(numbers(&events.messages().clone()), [-0.5, 1.0, 0.25, 2.0, 1e-3f32 as f64, 3.0]);
+    // Without events, and without features.
+    fs::write(&path, "titles\n").unwrap();
+    assert_eq!(read_jodie(&path, &Device::flex()).unwrap().events.messages().dims(), [0, 0]);
+    fs::write(&path, "titles\n4,0,1,0\n").unwrap();
+    assert_eq!(read_jodie(&path, &Device::flex()).unwrap().events.messages().dims(), [1, 0]);
+    let name = "mooc.csv";
+    JODIE.refuses(&[
+        (name, None, &["cannot be read"]),
+        (name, Some(b"t\n0,0,1.0\n"), &["line 2", "end of the line"]),
+        (name, Some(b"t\n0,0,5.0,0,1\n0,0,4.9,0,1\n"), &["line 3", "backwards", "got 4 after 5"]),
+        (name, Some(b"t\n0,0,5.0,0,1\n0,0,6,0,1,2\n"), &["line 3", "1 features", "got 2"]),
+        (name, Some(b"t\n0,0,NaN,0,1\n"), &["line 2", "a time", "NaN"]),
+        (name, Some(b"t\n-1,0,1,0,1\n"), &["line 2", "a user", "-1"]),
+        (name, Some(b"t\n1,99999999999,1,0,1\n"), &["line 2", "an item"]),
+        (name, Some(b"t\n1,0,1,x,1\n"), &["line 2", "x"]),
+        (name, Some(b"t\n1,0,1,0,inf\n"), &["line 2", "finite"]),
+    ]);
+    assert!(Limits::new().elements(3).run(|| (JODIE.read)(JODIE.folder("", None).path())).is_err());
 }
 
 proptest! {

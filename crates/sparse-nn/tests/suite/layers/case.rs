@@ -80,6 +80,7 @@ pub fn find(id: &str) -> Value {
     let files = [
         "layers/layers.jsonl",
         "graphs/graphs.jsonl",
+        "graphs/temporal.jsonl",
         "layers/more.jsonl",
         "layers/typed.jsonl",
         "layers/hetero.jsonl",

@@ -11,4 +11,5 @@ mod knowledge;
 mod links;
 mod messages;
 mod readouts;
+mod temporal;
 mod typed;

@@ -1,0 +1,542 @@
+//! Neighbour sampling in graphs of types, and by time.
+
+use super::neighbors::Source;
+#[cfg(doc)]
+use super::sampler::NeighborSampler;
+use super::sampler::{Direction, HostStore, host_store};
+use super::typed_batch::{BatchNodes, HeteroBatch, Rows};
+use crate::hetero::{HeteroGraph, about};
+use burn::config::Config;
+use burn::tensor::{Device, Int};
+use serde::{Deserialize, Serialize};
+use sparse_core::graph::{Draw, GraphStore, HopEdges, Relabel, expand, mix};
+use sparse_macros::or_panic;
+use sparse_nn::EdgeType;
+use sparse_ops::extend::{Parts, check_ids, read_data};
+use sparse_ops::ops::Reduce;
+use sparse_ops::{CsrTensor, Result, SparseError};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Configuration of a [`HeteroSampler`].
+#[derive(Config, Debug)]
+pub struct HeteroSamplerConfig {
+    /// How many neighbours of a node are drawn in each hop over edges of each type, beginning at the seeds; one number
+    /// for each layer of the model. [`NeighborSampler::ALL`] takes every neighbour, 0 none.
+    pub fan_outs: Vec<usize>,
+    /// Other fan-outs for some types of edges.
+    #[config(default = "Vec::new()")]
+    pub edge_fan_outs: Vec<(EdgeType, Vec<usize>)>,
+    /// Whether a neighbour may be drawn more than once.
+    #[config(default = false)]
+    pub replace: bool,
+    /// Whether a neighbour's probability is in proportion to its edge's value. Otherwise all are drawn alike.
+    #[config(default = false)]
+    pub weighted: bool,
+    /// Which nodes are neighbours.
+    #[config(default = "Direction::Rows")]
+    pub direction: Direction,
+    /// Whether each seed gets a tree of its own, which shares no nodes with those of other seeds.
+    #[config(default = false)]
+    pub disjoint: bool,
+    /// What the draws depend on.
+    #[config(default = 0)]
+    pub seed: u64,
+}
+
+/// Which of the edges that are not later than the seed are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TemporalStrategy {
+    /// The latest ones; of equal times those of the larger columns.
+    Last,
+    /// Any, as without times.
+    Uniform,
+}
+
+/// Draws a few neighbours of each node over the edges of each type, hop by hop: [`NeighborSampler`] for a
+/// [`HeteroGraph`].
+///
+/// From the seeds, which are of one type, hop `h` draws `fan_outs[h]` neighbours of each node that hop `h - 1` reached
+/// first, over the edges of each type that go to it. The result is a [`HeteroBatch`], whose blocks
+/// [`HeteroConv`](sparse_nn::HeteroConv) and [`HgtConv`](sparse_nn::HgtConv) take. What [`NeighborSampler`] says of
+/// draws holds here too: they depend on the seed, the number of the draw, the hop, the type of the edge and the node,
+/// and the bits are the same for any number of threads. In the disjoint form they also depend on the place of the seed.
+///
+/// With times, only edges that are not later than a seed are in its tree ([`try_with_times`](Self::try_with_times)).
+/// A graph without types is one of a single type.
+///
+/// The patterns are read to the host once. A batch being sampled takes 4 bytes for each node of the graph; in the
+/// disjoint form an entry of a hash table for each node of the batch. (PyG's `NeighborLoader` of `HeteroData`, with
+/// `disjoint` and `time_attr`.)
+///
+/// Source: Hamilton, Ying and Leskovec, *Inductive representation learning on large graphs*, NeurIPS 2017.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::data::{HeteroSamplerConfig, hetero_block_model};
+/// use sparse_tensor::nn::{HeteroConv, SageConvConfig, TypeJoin};
+/// use sparse_tensor::ops::Reduce;
+///
+/// let device = Device::flex();
+/// let relations = [(("user", "likes", "item").into(), 2_000, 0.8)];
+/// let graph = hetero_block_model(&[("user", 300), ("item", 200)], 4, &relations, 7, &device).unwrap();
+/// let graph = graph.with_reverse(Reduce::Amax);
+/// let sampler = HeteroSamplerConfig::new(vec![5, 3]).init(&graph, "item");
+/// let batch = sampler.sample(&[0, 7, 9], 0);
+///
+/// let x = [("user", 300), ("item", 200)].map(|(name, count)| (name.to_string(), Tensor::ones([count, 8], &device)));
+/// let mut x = batch.features(&x.into());
+/// for edges in batch.blocks() {
+///     let layers = edges.iter().map(|(kind, _)| (kind.clone(), SageConvConfig::new(8, 8).init(&device)));
+///     x = HeteroConv::new(layers, TypeJoin::Sum).forward(&edges, &x);
+/// }
+/// assert_eq!(x["item"].dims(), [3, 8]);
+/// ```
+#[derive(Clone)]
+pub struct HeteroSampler {
+    graph: Arc<HeteroGraph>,
+    pub(super) relations: Arc<Vec<Relation>>,
+    pub(super) config: HeteroSamplerConfig,
+    pub(super) names: Arc<Vec<String>>,
+    pub(super) counts: Arc<Vec<usize>>,
+    pub(super) seed_type: usize,
+    times: Option<Arc<Times>>,
+}
+
+/// The edges of a type, on the host.
+pub(super) struct Relation {
+    pub(super) kind: EdgeType,
+    store: HostStore,
+    pub(super) source: Source,
+    /// The numbers of the types of targets and sources.
+    pub(super) ends: [usize; 2],
+    fan_outs: Vec<usize>,
+}
+
+impl Relation {
+    /// The positions and the columns of a row.
+    pub(super) fn row(&self, node: i64) -> impl ExactSizeIterator<Item = (usize, usize)> {
+        let (ptr, idx) = (self.store.rows.ptr(), self.store.rows.idx());
+        (ptr.at(node as usize)..ptr.at(node as usize + 1)).map(move |at| (at, idx.at(at)))
+    }
+}
+
+/// When the edges were.
+struct Times {
+    strategy: TemporalStrategy,
+    /// Of each type of edges.
+    edges: Vec<ByTime>,
+    /// Of each node of the seeds' type.
+    seeds: Vec<i64>,
+}
+
+/// The elements of a matrix, in each row by their time.
+struct ByTime {
+    /// The positions.
+    order: Vec<usize>,
+    /// The time of each, in that order.
+    times: Vec<i64>,
+}
+
+const OP: &str = "HeteroSampler";
+
+impl HeteroSamplerConfig {
+    /// A sampler of neighbours of nodes of the type `seeds`. Reads the patterns and the values from the device.
+    ///
+    /// With [`Direction::Columns`] the edges are followed the other way, and their types in a batch are
+    /// [reversed](EdgeType::reversed), unless both ends are of one type; with [`Direction::Both`] the batch has the
+    /// edges of [`HeteroGraph::with_reverse`]. So the rows of a block are always the nodes whose neighbours were drawn.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for a type of seeds or edges that the graph does not have, no fan-outs, another number of them for a
+    /// type of edges, a type of edges that is there twice, a fan-out of 2^31 or more with replacement, or (if weighted)
+    /// a weight that is negative or not finite; it names the type.
+    #[or_panic]
+    pub fn try_init(&self, graph: &HeteroGraph, seeds: &str) -> Result<HeteroSampler> {
+        let names: Vec<String> = graph.node_types().map(str::to_string).collect();
+        let number = |name: &str| names.iter().position(|own| own == name);
+        graph.try_nodes_of(seeds)?;
+        let graph = match self.direction {
+            Direction::Rows => graph.clone(),
+            Direction::Columns => graph.try_transposed()?,
+            Direction::Both => graph.try_with_reverse(Reduce::Amax)?,
+        };
+        self.check(&graph)?;
+        let relation = |(kind, adjacency): (EdgeType, &CsrTensor<2>)| {
+            let (store, source) =
+                host_store(OP, adjacency, self.weighted).map_err(|trouble| about(OP, &kind, trouble))?;
+            let own = self.edge_fan_outs.iter().find(|(other, _)| *other == kind);
+            let fan_outs = own.map_or(&self.fan_outs, |(_, own)| own).clone();
+            let ends = [&kind.target, &kind.source].map(|name| number(name).expect("edges are between types"));
+            Ok(Relation { kind, store, source, ends, fan_outs })
+        };
+        let relations = graph.edges().into_iter().map(relation).collect::<Result<Vec<_>>>()?;
+        let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
+        Ok(HeteroSampler {
+            relations: Arc::new(relations),
+            config: self.clone(),
+            seed_type: number(seeds).expect("a type of the graph"),
+            names: Arc::new(names),
+            counts: Arc::new(counts),
+            graph: Arc::new(graph),
+            times: None,
+        })
+    }
+
+    fn check(&self, graph: &HeteroGraph) -> Result<()> {
+        let hops = self.fan_outs.len();
+        if hops == 0 {
+            return Err(SparseError::invalid(OP, "there must be a fan-out for each layer, got none"));
+        }
+        let most = |fan_out: &&usize| self.replace && **fan_out > i32::MAX as usize;
+        let wide = |fan_out: &usize| format!("a fan-out with replacement must be below 2^31, got {fan_out}");
+        if let Some(fan_out) = self.fan_outs.iter().find(most) {
+            return Err(SparseError::invalid(OP, wide(fan_out)));
+        }
+        for (at, (kind, fan_outs)) in self.edge_fan_outs.iter().enumerate() {
+            graph.edges_of(OP, kind)?;
+            if self.edge_fan_outs[..at].iter().any(|(other, _)| other == kind) {
+                return Err(about(OP, kind, "a type of edges must have fan-outs once, got them again"));
+            }
+            if fan_outs.len() != hops {
+                let message = format!("there must be a fan-out for each of {hops} hops, got {}", fan_outs.len());
+                return Err(about(OP, kind, message));
+            }
+            if let Some(fan_out) = fan_outs.iter().find(most) {
+                return Err(about(OP, kind, wide(fan_out)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HeteroSampler {
+    /// The sampler of the same graph by time: the tree of a seed has only edges whose time is not above the seed's. The
+    /// trees are disjoint.
+    ///
+    /// `times` has the time of each edge of [`graph`](Self::graph), with the pattern of the adjacency; `seeds` that of
+    /// each node of the seeds' type. If nodes have times and not edges, the time of an edge is that of its source:
+    /// `adjacency.int().with_values(times.select(0, col_idx))`. (PyG's `time_attr`, `input_time` and `temporal_strategy`.)
+    ///
+    /// Cost: a sort of the edges of each row, once. Draws are as without times; [`TemporalStrategy::Last`] draws
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for a type of edges without times, with those of another pattern, or that the graph does not have; it
+    /// names the type. `length_mismatch` if there is no time for each node of the seeds' type.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Int, Tensor};
+    /// use sparse_tensor::data::{HeteroGraph, HeteroSamplerConfig, TemporalStrategy, TypedNodes};
+    /// use sparse_tensor::nn::EdgeType;
+    /// use sparse_tensor::{CooTensor, CsrTensor};
+    ///
+    /// let device = Device::flex();
+    /// let cites: CsrTensor<2> = CooTensor::from_edges(&[(0, 1), (0, 2)], Tensor::<1>::ones([2], &device), 3)?.to_csr();
+    /// let years = cites.int().with_values(Tensor::<1, Int>::from_ints([1998, 2006], &device));
+    /// let kind = EdgeType::new("paper", "cites", "paper");
+    /// let graph = HeteroGraph::default().with_nodes("paper", TypedNodes::new(3)).with_edges(&kind, cites);
+    /// let sampler = HeteroSamplerConfig::new(vec![5]).init(&graph, "paper");
+    /// let sampler = sampler.with_times(&[(kind, years)], &[2000, 1998, 2006], TemporalStrategy::Last);
+    /// assert_eq!(sampler.sample(&[0], 0).node_ids("paper"), [0, 1]);
+    /// # Ok::<(), sparse_tensor::SparseError>(())
+    /// ```
+    #[or_panic]
+    pub fn try_with_times(
+        &self,
+        times: &[(EdgeType, CsrTensor<2, Int>)],
+        seeds: &[i64],
+        strategy: TemporalStrategy,
+    ) -> Result<Self> {
+        const OP: &str = "HeteroSampler::with_times";
+        for (kind, _) in times {
+            self.graph.edges_of(OP, kind)?;
+        }
+        let nodes = self.counts[self.seed_type];
+        if seeds.len() != nodes {
+            return Err(SparseError::length_mismatch(OP, "the times of the seeds", nodes, seeds.len()));
+        }
+        let by_time = |own: &Relation| {
+            let Some((_, times)) = times.iter().find(|(kind, _)| *kind == own.kind) else {
+                return Err(about(OP, &own.kind, "all types of edges must have times, got none"));
+            };
+            ByTime::new(own, times).ok_or_else(|| {
+                about(OP, &own.kind, "the times must have the pattern of the adjacency, got another one")
+            })
+        };
+        let edges = self.relations.iter().map(by_time).collect::<Result<_>>()?;
+        let times = Some(Arc::new(Times { strategy, edges, seeds: seeds.to_vec() }));
+        let config = HeteroSamplerConfig { disjoint: true, ..self.config.clone() };
+        Ok(Self { times, config, ..self.clone() })
+    }
+
+    /// The graph whose rows are sampled: that of [`try_init`](HeteroSamplerConfig::try_init), turned as the direction
+    /// says. The edge ids of a batch are positions of stored elements of its adjacencies.
+    pub fn graph(&self) -> &HeteroGraph {
+        &self.graph
+    }
+
+    /// The type of the seeds.
+    pub fn seed_type(&self) -> &str {
+        &self.names[self.seed_type]
+    }
+
+    /// Number of nodes of the seeds' type.
+    pub fn nodes(&self) -> usize {
+        self.counts[self.seed_type]
+    }
+
+    /// A batch around `seeds`. `draw` numbers the batches: another number gives other neighbours.
+    ///
+    /// Seeds may repeat; a repeated seed is one node of the batch, or in the disjoint form has several trees. With
+    /// times, the time of a seed is that of its node.
+    ///
+    /// # Errors
+    ///
+    /// `index_out_of_range` for a seed that is no node of its type; `overflow` for a batch of more than 2^31 - 1 nodes
+    /// or edges of a type.
+    #[or_panic]
+    pub fn try_sample(&self, seeds: &[usize], draw: u64) -> Result<HeteroBatch> {
+        const OP: &str = "HeteroSampler::sample";
+        check_ids(OP, seeds, self.nodes())?;
+        let times = self.times.as_ref().map(|own| seeds.iter().map(|&seed| own.seeds[seed]).collect::<Vec<_>>());
+        self.run(OP, seeds, times.as_deref(), draw)
+    }
+
+    /// A batch around `seeds` at other times than those of their nodes: a time for each seed. (PyG's `input_time`.)
+    ///
+    /// # Errors
+    ///
+    /// As [`try_sample`](Self::try_sample); `length_mismatch` if there is not a time for each seed; `invalid` if the
+    /// edges have no times.
+    #[or_panic]
+    pub fn try_sample_at(&self, seeds: &[usize], times: &[i64], draw: u64) -> Result<HeteroBatch> {
+        const OP: &str = "HeteroSampler::sample_at";
+        check_ids(OP, seeds, self.nodes())?;
+        if self.times.is_none() {
+            return Err(SparseError::invalid(OP, "use with_times: edges must have times, got a sampler without"));
+        }
+        if times.len() != seeds.len() {
+            return Err(SparseError::length_mismatch(OP, "the times", seeds.len(), times.len()));
+        }
+        self.run(OP, seeds, Some(times), draw)
+    }
+
+    fn run(&self, op: &'static str, seeds: &[usize], until: Option<&[i64]>, draw: u64) -> Result<HeteroBatch> {
+        let own = &self.config;
+        let mut found: Vec<Found> = self.counts.iter().map(|&count| Found::new(count, own.disjoint)).collect();
+        let most = self.counts.iter().max().copied().unwrap_or_default();
+        if own.disjoint && (seeds.len() as u128 * most as u128) > i64::MAX as u128 {
+            let got = seeds.len() as u128 * most as u128;
+            return Err(SparseError::overflow(op, "the number of trees times nodes", i64::MAX as u128, got));
+        }
+        for (tree, &seed) in seeds.iter().enumerate() {
+            found[self.seed_type].local(if own.disjoint { tree } else { 0 }, seed);
+        }
+        found.iter_mut().for_each(Found::end_hop);
+        let mut rows: Vec<Rows> = self.relations.iter().map(|_| Rows::default()).collect();
+        let mut starts = vec![0; found.len()];
+        for hop in 0..own.fan_outs.len() {
+            let ends: Vec<usize> = found.iter().map(|own| own.keys.len()).collect();
+            for (at, (relation, rows)) in self.relations.iter().zip(&mut rows).enumerate() {
+                let [to, from] = relation.ends;
+                let nodes = found[to].keys[starts[to]..ends[to]].to_vec();
+                let fan_out = relation.fan_outs[hop];
+                let parts =
+                    self.expand(op, at, &nodes, fan_out, until, mix(mix(mix(own.seed, draw), hop as u64), at as u64));
+                let parts = parts.map_err(|trouble| about(op, &relation.kind, trouble))?;
+                let (all, targets) = (&mut found[from], self.counts[to] as i64);
+                rows.take(&nodes, parts, |key, column| all.local((key / targets) as usize, column));
+                for (what, got) in [("nodes", found[from].keys.len()), ("edges", rows.edges.len())] {
+                    if got > Relabel::MOST {
+                        let message = format!("a batch must have less than 2^31 {what}, got {got}");
+                        return Err(about(op, &relation.kind, message));
+                    }
+                }
+            }
+            found.iter_mut().for_each(Found::end_hop);
+            starts = ends;
+        }
+        let device = self.device();
+        let nodes: Vec<BatchNodes> = found
+            .into_iter()
+            .zip(&*self.counts)
+            .map(|(own, &all)| {
+                let trees = own.keys.iter().filter(|_| self.config.disjoint).map(|key| *key as usize / all).collect();
+                BatchNodes::new(own.keys.iter().map(|key| *key as usize % all).collect(), trees, own.ends, all, &device)
+            })
+            .collect();
+        let edges = self.relations.iter().zip(rows).map(|(own, rows)| {
+            let [to, from] = own.ends.map(|end| &nodes[end].counts);
+            let sizes: Vec<[usize; 2]> = to.iter().zip(&from[1..]).map(|(&rows, &cols)| [rows, cols]).collect();
+            Ok((own.kind.clone(), rows.finish(&own.source, &sizes)?))
+        });
+        let edges = edges.collect::<Result<Vec<_>>>()?;
+        let seeds = (!own.disjoint).then_some(seeds);
+        Ok(HeteroBatch::new(self.names.iter().cloned().zip(nodes).collect(), edges, self.seed_type(), seeds))
+    }
+
+    /// The device of the adjacencies.
+    pub(super) fn device(&self) -> Device {
+        self.relations.first().map(|own| own.source.device.clone()).unwrap_or_default()
+    }
+
+    /// What is drawn for nodes over the edges of a type.
+    fn expand(
+        &self,
+        op: &'static str,
+        at: usize,
+        nodes: &[i64],
+        fan_out: usize,
+        until: Option<&[i64]>,
+        key: u64,
+    ) -> Result<Vec<HopEdges>> {
+        if fan_out == 0 {
+            let mut none = HopEdges::default();
+            none.drawn.counts = vec![0; nodes.len()];
+            return Ok(vec![none]);
+        }
+        let times = self.times.as_ref().zip(until).map(|(own, until)| {
+            let last = (own.strategy == TemporalStrategy::Last).then_some(fan_out);
+            (&own.edges[at], until, last)
+        });
+        let last = matches!(times, Some((_, _, Some(_))));
+        let weighted = self.config.weighted && self.relations[at].store.has_values() && !last;
+        let relation = &self.relations[at];
+        let view = View { store: &relation.store, targets: self.counts[relation.ends[0]] as i64, times };
+        let mut parts =
+            expand(op, &view, nodes, fan_out, Draw { replace: self.config.replace && !last, weighted, key })?;
+        // Positions are those of the view until here.
+        parts.iter_mut().for_each(|part| part.drawn.positions = view.own(&part.drawn.positions));
+        Ok(parts)
+    }
+}
+
+impl fmt::Debug for HeteroSampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = self.relations.len();
+        write!(f, "HeteroSampler({:?}, {kinds} types of edges, {:?})", self.seed_type(), self.config.fan_outs)
+    }
+}
+
+/// The nodes of a type that were found. A node of tree `t` has the key `t * count + node`.
+pub(super) struct Found {
+    count: usize,
+    pub(super) keys: Vec<i64>,
+    /// Number of nodes after each hop.
+    pub(super) ends: Vec<usize>,
+    table: Table,
+}
+
+/// Local ids of keys.
+enum Table {
+    /// The local id + 1 of each node, or 0.
+    All(Vec<u32>),
+    Some(HashMap<i64, u32>),
+}
+
+impl Found {
+    pub(super) fn new(count: usize, disjoint: bool) -> Self {
+        let table = if disjoint { Table::Some(HashMap::new()) } else { Table::All(vec![0; count]) };
+        Self { count, keys: vec![], ends: vec![], table }
+    }
+
+    pub(super) fn end_hop(&mut self) {
+        self.ends.push(self.keys.len());
+    }
+
+    pub(super) fn local(&mut self, tree: usize, node: usize) -> i32 {
+        let key = (tree * self.count + node) as i64;
+        let next = self.keys.len() as u32 + 1;
+        let slot = match &mut self.table {
+            Table::All(table) => &mut table[node],
+            Table::Some(table) => table.entry(key).or_default(),
+        };
+        if *slot == 0 {
+            *slot = next;
+            self.keys.push(key);
+        }
+        (*slot - 1) as i32
+    }
+
+    /// The local id of a node, in a table of all nodes.
+    pub(super) fn find(&self, node: usize) -> Option<i32> {
+        match &self.table {
+            Table::All(table) => table[node].checked_sub(1).map(|local| local as i32),
+            Table::Some(table) => table.get(&(node as i64)).map(|slot| *slot as i32 - 1),
+        }
+    }
+}
+
+impl ByTime {
+    /// The edges by time, unless the times have another pattern.
+    fn new(own: &Relation, times: &CsrTensor<2, Int>) -> Option<Self> {
+        let rows = crate::host::HostRows::of(times.pattern());
+        let same = |a: sparse_core::dynamic::Ids<'_>, b: sparse_core::dynamic::Ids<'_>| {
+            a.len() == b.len() && (0..a.len()).all(|at| a.at(at) == b.at(at))
+        };
+        let (ptr, idx) = (own.store.rows.ptr(), own.store.rows.idx());
+        if times.dims()[1] != own.store.columns || !same(ptr, rows.ptr()) || !same(idx, rows.idx()) {
+            return None;
+        }
+        let times: Vec<i64> = read_data(times.rows().clone()).convert::<i64>().iter().collect();
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        for row in 1..ptr.len() {
+            order[ptr.at(row - 1)..ptr.at(row)].sort_by_key(|&at| times[at]);
+        }
+        Some(Self { times: order.iter().map(|&at| times[at]).collect(), order })
+    }
+}
+
+/// The rows of keys, and of their elements only those that are not too late.
+struct View<'a> {
+    store: &'a HostStore,
+    targets: i64,
+    /// The edges by time, the time of each tree, and how many of the latest there are to be.
+    times: Option<(&'a ByTime, &'a [i64], Option<usize>)>,
+}
+
+impl View<'_> {
+    /// The positions in the store.
+    fn own(&self, positions: &[usize]) -> Vec<usize> {
+        positions.iter().map(|&at| self.times.map_or(at, |(own, ..)| own.order[at])).collect()
+    }
+}
+
+impl GraphStore for View<'_> {
+    fn nodes(&self) -> usize {
+        self.store.nodes()
+    }
+
+    fn edges(&self) -> usize {
+        self.store.edges()
+    }
+
+    fn spans(&self, keys: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
+        let (first, nodes) = (out.len(), keys.iter().map(|key| key % self.targets).collect::<Vec<_>>());
+        self.store.spans(&nodes, out)?;
+        let Some((own, until, last)) = self.times else { return Ok(()) };
+        for (key, span) in keys.iter().zip(&mut out[first..]) {
+            let limit = until[(key / self.targets) as usize];
+            let end = span.start + own.times[span.clone()].partition_point(|&time| time <= limit);
+            *span = span.start.max(end.saturating_sub(last.unwrap_or(usize::MAX)))..end;
+        }
+        Ok(())
+    }
+
+    fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
+        self.store.columns(&self.own(positions), out)
+    }
+
+    fn has_values(&self) -> bool {
+        self.store.has_values()
+    }
+
+    fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
+        self.store.values(&self.own(positions), out)
+    }
+}
