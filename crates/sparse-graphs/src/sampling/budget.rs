@@ -30,9 +30,9 @@ impl HeteroSampler {
     /// let relations = [(("user", "likes", "item").into(), 2_000, 0.8)];
     /// let graph = hetero_block_model(&[("user", 300), ("item", 200)], 4, &relations, 7, &Device::flex()).unwrap();
     /// let sampler = HeteroSamplerConfig::new(vec![1]).init(&graph.with_reverse(Reduce::Amax), "item");
-    /// let batch = sampler.sample_budget(&[0, 7, 9], &[16, 16], 0);
-    /// assert_eq!((batch.counts("item"), batch.counts("user")), (&[3, 3, 19][..], &[0, 16, 32][..]));
-    /// assert!(batch.blocks().all(|edges| edges[1].1.dims() == [19, 32]));
+    /// let batch = sampler.sample_budget(&[0, 7, 9], &[12, 12], 0);
+    /// assert_eq!((batch.counts("item"), batch.counts("user")), (&[3, 3, 15][..], &[0, 12, 24][..]));
+    /// assert!(batch.blocks().all(|edges| edges[1].1.dims() == [15, 24]));
     /// ```
     ///
     /// # Errors
