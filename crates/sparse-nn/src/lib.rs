@@ -29,7 +29,8 @@
 //! | the same, of two kinds of nodes | [`bipartite_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
-//! | coarser graphs | [`TopKPool`] |
+//! | coarser graphs | [`TopKPool`], [`diff_pool`], [`mincut_pool`], [`dmon_pool`], [`MemoryPool`] with [`memory_loss`] |
+//! | graphs of a batch side by side | [`DenseBatch`] |
 //! | lists of ids | [`EmbeddingBag`] |
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
 //! | large tables | [`RowTable`] with a [`RowSparseGrad`], stepped by [`RowSgd`], [`RowAdagrad`] or [`RowAdam`] |
@@ -44,6 +45,8 @@ pub(crate) mod appnp;
 pub(crate) mod arma;
 pub(crate) mod attention;
 pub(crate) mod cheb;
+pub(crate) mod dense_batch;
+pub(crate) mod dense_pool;
 pub(crate) mod dropout;
 pub(crate) mod edge_conv;
 pub(crate) mod edge_type;
@@ -68,6 +71,7 @@ pub(crate) mod input_linear;
 pub(crate) mod jumping;
 pub(crate) mod knowledge;
 pub(crate) mod link;
+pub(crate) mod memory_pool;
 pub(crate) mod message_passing;
 pub(crate) mod mlp;
 pub(crate) mod negative;
@@ -75,6 +79,7 @@ pub(crate) mod nn_conv;
 pub(crate) mod normalization;
 pub(crate) mod pna;
 pub(crate) mod pooling;
+pub(crate) mod recurrent;
 pub(crate) mod res_gated;
 pub(crate) mod rgat;
 pub(crate) mod rgcn;
@@ -94,6 +99,10 @@ pub use agnn::{AgnnConv, AgnnConvConfig};
 pub use appnp::{Appnp, AppnpConfig};
 pub use arma::{ArmaConv, ArmaConvConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
+pub use dense_batch::DenseBatch;
+pub use dense_pool::{
+    DensePooled, diff_pool, dmon_pool, mincut_pool, try_diff_pool, try_dmon_pool, try_mincut_pool,
+};
 pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};
 pub use edge_conv::{EdgeConv, EdgeConvConfig};
 pub use edge_type::EdgeType;
@@ -119,6 +128,7 @@ pub use knowledge::score::TripleScore;
 pub use knowledge::triples::Triples;
 pub use knowledge::{KnowledgeEmbedding, KnowledgeEmbeddingConfig};
 pub use link::{Combine, MlpDecoder, MlpDecoderConfig, NodePairs, dot_decoder, try_dot_decoder};
+pub use memory_pool::{MemoryPool, MemoryPoolConfig, memory_loss};
 pub use message_passing::{Edges, MessagePassing};
 pub use mlp::{Mlp, MlpConfig, NodeNetwork};
 pub use negative::{negative_sampling, try_negative_sampling};
