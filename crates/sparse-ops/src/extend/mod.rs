@@ -9,9 +9,9 @@
 //!   [`with_diagonal`], [`off_diagonal`], [`coo_pattern`], [`csr_pattern`].
 //! - Rows at the elements of a matrix: messages along edges: [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`],
 //!   [`Scores`].
-//! - Dense rows: [`linear`], [`add_bias`], [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`].
-//! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`Activation`],
-//!   [`is_gpu`].
+//! - Dense rows: [`linear`], [`add_bias`], [`activate`], [`Activation`], [`sum_dim`], [`expand`], [`write_rows`],
+//!   [`Drops`], [`wide`], [`nothing`].
+//! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`is_gpu`].
 //! - What is derived once: [`kept`], [`Derived`], [`Lazy`], [`Recent`].
 //! - Index tensors: [`index_tensor`], [`index_below`], [`narrow_index`], [`ints`], [`signed`], [`index_dtype_for`],
 //!   [`Exact`], [`along`].
@@ -62,7 +62,7 @@ pub mod kernel {
     use crate::kernel::{self, Compressed, Epilogue};
     use burn::tensor::Tensor;
 
-    pub use sparse_burn::kernel::{activate, activate_backward, compress, expand_ptr, group_by, sddmm, segment_sum};
+    pub use sparse_burn::kernel::{compress, expand_ptr, group_by, sddmm, segment_sum};
 
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`.
@@ -87,6 +87,7 @@ pub use crate::base::sizes::cells;
 pub use crate::kernel::{Arrays, Compressed};
 #[doc(hidden)] // The container of sparse parameters in a record.
 pub use crate::module::record::CONTAINER;
+pub use crate::ops::dense::activation::activate;
 pub use crate::ops::dense::linear::{biased as add_bias, linear};
 pub use crate::ops::elementwise::broadcast::read_rows;
 pub use crate::ops::products::attention::{Scores, attend};

@@ -1,5 +1,6 @@
 //! Operations on dense tensors.
 
+pub(crate) mod activation;
 pub(crate) mod gather;
 pub(crate) mod linear;
 pub(crate) mod plan;
