@@ -5,7 +5,6 @@ use burn::tensor::{Bool, Int, Tensor, TensorData};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, Parts, cells, index_dtype_for, index_tensor, read_all, same_elements};
 use sparse_ops::ops::{IndexPlan, Reduce};
-use sparse_ops::pattern::Pattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// The rows of the graphs of a batch as `[B, M, F]`: row `k` of graph `b` is at `[b, k]`, and zeros are after the last

@@ -54,9 +54,9 @@ pub fn try_diff_pool(
 ) -> Result<DensePooled<2>> {
     let Assigned { x, adjacency, coarse, shares } = assigned("diff_pool", x, adjacency, scores, mask)?;
     let cells = adjacency.shape().num_elements() as f64;
-    let apart = wide(adjacency - shares.clone().matmul(shares.clone().swap_dims(1, 2)));
+    let apart = widened(adjacency - shares.clone().matmul(shares.clone().swap_dims(1, 2)));
     let link = root(apart.powi_scalar(2).sum()).div_scalar(cells);
-    let each = wide(shares.clone());
+    let each = widened(shares.clone());
     let entropy = (each.clone() * (each + 1e-15).log()).neg().sum_dim(2).mean();
     Ok(DensePooled { x, adjacency: coarse, assignment: shares, losses: [link, entropy] })
 }
@@ -82,9 +82,9 @@ pub fn try_mincut_pool(
     mask: Option<Tensor<2, Bool>>,
 ) -> Result<DensePooled<2>> {
     let Assigned { x, adjacency, coarse, shares } = assigned("mincut_pool", x, adjacency, scores, mask)?;
-    let each = wide(shares.clone());
-    let degrees = expand(wide(adjacency).sum_dim(2), each.dims());
-    let cut = ratio(trace(wide(coarse.clone())), of_graphs(degrees * each.clone().powi_scalar(2))).neg().mean();
+    let each = widened(shares.clone());
+    let degrees = expand(widened(adjacency).sum_dim(2), each.dims());
+    let cut = ratio(trace(widened(coarse.clone())), of_graphs(degrees * each.clone().powi_scalar(2))).neg().mean();
     let balance = orthogonality(each);
     Ok(DensePooled { x, adjacency: normalized(coarse), assignment: shares, losses: [cut, balance] })
 }
@@ -109,12 +109,12 @@ pub fn try_dmon_pool(
     mask: Option<Tensor<2, Bool>>,
 ) -> Result<DensePooled<3>> {
     let Assigned { x, adjacency, coarse, shares } = assigned("dmon_pool", x, adjacency, scores, mask)?;
-    let each = wide(shares.clone());
+    let each = widened(shares.clone());
     let [batch, _, clusters] = each.dims();
-    let degrees = wide(adjacency).sum_dim(2);
+    let degrees = widened(adjacency).sum_dim(2);
     let all = of_graphs(degrees.clone());
     let expected = each.clone().swap_dims(1, 2).matmul(degrees).powi_scalar(2).sum_dim(1).reshape(Exact([batch]));
-    let inside = trace(wide(coarse.clone()));
+    let inside = trace(widened(coarse.clone()));
     let modularity = ratio(inside - ratio(expected, all.clone()), all).neg().mean();
     let sizes = each.clone().sum_dim(1);
     let nodes = of_graphs(sizes.clone());
@@ -189,6 +189,12 @@ pub(super) fn kept(x: Tensor<3>, mask: Option<&Tensor<2, Bool>>) -> Tensor<3> {
     let dims @ [batch, places, _] = x.dims();
     let none: Tensor<3, Bool> = mask.clone().bool_not().reshape(Exact([batch, places, 1]));
     x.mask_fill(none.expand(Shape::from(dims)), 0.0)
+}
+
+/// In f32, if it has 16 bits.
+fn widened(x: Tensor<3>) -> Tensor<3> {
+    let dims @ [batch, places, width] = x.dims();
+    wide(x.reshape(Exact([batch * places, width]))).reshape(Exact(dims))
 }
 
 /// The sums over all but the first dim, `[B]`.

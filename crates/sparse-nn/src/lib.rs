@@ -16,7 +16,9 @@
 //! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | messages | [`FilmConv`], [`NnConv`], [`GineConv`], [`EdgeConv`], [`ResGatedConv`], [`PnaConv`], [`GenConv`] |
+//! | the same, by coordinates of edges | [`SplineConv`] |
 //! | the same, as products | [`EgConv`], [`ArmaConv`], [`Gcn2Conv`], [`GatedGraphConv`] |
+//! | of the outputs of all layers before | [`DnaConv`] |
 //! | the same, as attention | [`AgnnConv`], [`SuperGatConv`] |
 //! | hypergraphs | [`HypergraphConv`] |
 //! | types of nodes and edges | [`EdgeType`], [`HeteroConv`], [`HanConv`], [`HgtConv`], [`RgatConv`] |
@@ -30,6 +32,7 @@
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
 //! | coarser graphs | [`TopKPool`], [`diff_pool`], [`mincut_pool`], [`dmon_pool`], [`MemoryPool`] with [`memory_loss`] |
+//! | the same, by clusters | [`graclus`], [`voxel_grid`], [`coarsen`] |
 //! | graphs of a batch side by side | [`DenseBatch`] |
 //! | lists of ids | [`EmbeddingBag`] |
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
@@ -45,8 +48,10 @@ pub(crate) mod appnp;
 pub(crate) mod arma;
 pub(crate) mod attention;
 pub(crate) mod cheb;
+pub(crate) mod clusters;
 pub(crate) mod dense_batch;
 pub(crate) mod dense_pool;
+pub(crate) mod dna;
 pub(crate) mod dropout;
 pub(crate) mod edge_conv;
 pub(crate) mod edge_type;
@@ -87,6 +92,7 @@ pub(crate) mod sage;
 pub(crate) mod scalers;
 pub(crate) mod segments;
 pub(crate) mod sparse_linear;
+pub(crate) mod spline;
 pub(crate) mod supergat;
 pub(crate) mod table;
 pub(crate) mod top_k;
@@ -99,10 +105,10 @@ pub use agnn::{AgnnConv, AgnnConvConfig};
 pub use appnp::{Appnp, AppnpConfig};
 pub use arma::{ArmaConv, ArmaConvConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
+pub use clusters::{coarsen, graclus, try_coarsen, try_graclus, try_voxel_grid, voxel_grid};
 pub use dense_batch::DenseBatch;
-pub use dense_pool::{
-    DensePooled, diff_pool, dmon_pool, mincut_pool, try_diff_pool, try_dmon_pool, try_mincut_pool,
-};
+pub use dense_pool::{DensePooled, diff_pool, dmon_pool, mincut_pool, try_diff_pool, try_dmon_pool, try_mincut_pool};
+pub use dna::{DnaConv, DnaConvConfig, GroupedLinear};
 pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};
 pub use edge_conv::{EdgeConv, EdgeConvConfig};
 pub use edge_type::EdgeType;
@@ -149,6 +155,7 @@ pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
 pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig};
 pub use sparse_linear::{SparseLinear, SparseLinearConfig};
+pub use spline::{SplineConv, SplineConvConfig};
 pub use supergat::{SuperGatConv, SuperGatConvConfig};
 pub use table::grad::{ReadRows, RowSparseGrad};
 pub use table::optim::{RowAdagrad, RowAdagradConfig, RowAdam, RowAdamConfig, RowOptimizer, RowSgd};

@@ -10,5 +10,6 @@ mod in_two_lines;
 mod knowledge;
 mod links;
 mod messages;
+mod pools;
 mod readouts;
 mod typed;
