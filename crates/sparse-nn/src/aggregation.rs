@@ -1,21 +1,21 @@
 //! Aggregations: how the rows of a segment become one.
 
 use super::features::{Features, check_width};
+use super::recurrent::{gru_step, lstm_step};
 use super::segments::{self, edge_softmax};
 use burn::config::Config;
 use burn::module::{Module, Param};
-use burn::nn::{GateController, Initializer, Lstm, LstmConfig};
-use burn::tensor::activation::sigmoid;
+use burn::nn::{Gru, GruConfig, Initializer, Lstm, LstmConfig};
 use burn::tensor::{Device, Shape, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, expand, read_at, reduce_rows, same_elements, sum_dim, wide};
+use sparse_ops::extend::{Exact, Parts, expand, read_at, reduce_rows, same_elements, sum_dim, wide};
 use sparse_ops::ops::Reduce;
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// How the rows of a segment become one row: the messages of a target, or the nodes of a graph.
 ///
-/// A segment without rows gives 0, but 1 for a product; for a power mean, an LSTM and Set2Set see there.
+/// A segment without rows gives 0, but 1 for a product; for a power mean, an LSTM, Set2Set and a tree see there.
 #[derive(Config, Debug, PartialEq)]
 pub enum Aggregation {
     /// The sum.
@@ -47,6 +47,11 @@ pub enum Aggregation {
     /// Set2Set with this many steps: an LSTM asks, and attention over the rows answers. Gives twice as many
     /// features, the question and the answer; the answer of a segment without rows is 0.
     Set2Set(usize),
+    /// The first so many rows by falling last feature, side by side, with zeros where there are fewer.
+    Sort(usize),
+    /// Pairs of rows become one, again and again, until one is left: `(GRU(a, b) + GRU(b, a)) / 2`, where the second one
+    /// is the state. All segments have zeros after their rows, up to the longest one.
+    Tree,
     /// Several, side by side.
     Several(Vec<Aggregation>),
 }
@@ -80,6 +85,7 @@ impl Aggregation {
         match self {
             Self::Lstm(d_hidden) => *d_hidden,
             Self::Set2Set(_) => 2 * d_input,
+            Self::Sort(count) => count * d_input,
             Self::Several(all) => all.iter().map(|one| one.d_output(d_input)).sum(),
             _ => d_input,
         }
@@ -109,6 +115,7 @@ impl Aggregation {
     fn parts(&self, d_input: usize, device: &Device, parts: &mut Vec<AggregatorPart>) -> Result<()> {
         let trained = |value, size| Some(Initializer::Constant { value }.init([size], device));
         let lstm = |d_input, d_hidden| Some(LstmConfig::new(d_input, d_hidden, true).init(device));
+        let tree = matches!(self, Self::Tree).then(|| GruConfig::new(d_input, d_input, true).init(device));
         let (coefficient, lstm) = match self {
             Self::Several(all) if all.is_empty() => {
                 return Err(SparseError::invalid("Aggregation::init", "there must be an aggregation, got none"));
@@ -127,7 +134,7 @@ impl Aggregation {
             Self::Set2Set(_) => (None, lstm(2 * d_input, d_input)),
             _ => (None, None),
         };
-        parts.push(AggregatorPart { coefficient, lstm, aggregation: self.clone(), d_input });
+        parts.push(AggregatorPart { coefficient, lstm, gru: tree, aggregation: self.clone(), d_input });
         Ok(())
     }
 }
@@ -166,7 +173,10 @@ impl Aggregate for Reduce {
 /// whose length is read from the device.
 ///
 /// Sources: softmax and power mean: Li et al., *DeeperGCN*, 2020; LSTM: Hamilton et al., *Inductive representation
-/// learning on large graphs*, 2017; Set2Set: Vinyals et al., *Order matters*, ICLR 2016. (PyG's `nn.aggr`.)
+/// learning on large graphs*, 2017; Set2Set: Vinyals et al., *Order matters*, ICLR 2016; sort: Zhang et al., *An
+/// end-to-end deep learning architecture for graph classification*, AAAI 2018; tree: Ong, Veličković, *Learnable
+/// commutative monoids for graph neural networks*, LoG 2022. (PyG's `nn.aggr`; its `LCMAggregation` is a tree, after a
+/// linear map and a ReLU if it projects.)
 ///
 /// ```
 /// use burn::tensor::{Device, Shape, Tensor};
@@ -193,6 +203,8 @@ pub struct AggregatorPart {
     pub coefficient: Option<Param<Tensor<1>>>,
     /// The LSTM, if there is one.
     pub lstm: Option<Lstm>,
+    /// The GRU of a tree, if it is one.
+    pub gru: Option<Gru>,
     #[module(skip)]
     aggregation: Aggregation,
     d_input: usize,
@@ -230,7 +242,10 @@ impl AggregatorPart {
         if let Some(lstm) = &self.lstm {
             same_elements(OP, rows, &lstm.output_gate.input_transform.weight.val())?;
         }
-        if self.coefficient.is_none() && self.lstm.is_none() {
+        if let Some(gru) = &self.gru {
+            same_elements(OP, rows, &gru.new_gate.input_transform.weight.val())?;
+        }
+        if self.coefficient.is_none() && self.lstm.is_none() && self.gru.is_none() {
             return Ok(());
         }
         check_width(OP, rows.dims(), self.d_input)
@@ -278,6 +293,8 @@ impl AggregatorPart {
             },
             Aggregation::Lstm(_) => self.last_output(segments, rows),
             Aggregation::Set2Set(steps) => self.set2set(segments, rows, *steps)?,
+            Aggregation::Sort(count) => segments::largest(segments, rows, *count),
+            Aggregation::Tree => self.tree(segments, rows),
             Aggregation::Several(_) => unreachable!("its aggregations are parts"),
         })
     }
@@ -298,11 +315,11 @@ impl AggregatorPart {
     /// The last output of the LSTM over the rows of each segment.
     fn last_output(&self, segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2> {
         let lstm = self.lstm.as_ref().expect("made with the part");
-        let batch = segments::padded(segments, rows);
+        let batch = segments::padded(segments, rows, None);
         let [count, longest, width] = batch.dims();
         let mut state = [(); 2].map(|()| Tensor::zeros([count, lstm.d_hidden], (&batch.device(), batch.dtype())));
         for at in 0..longest {
-            state = step(lstm, batch.clone().narrow(1, at, 1).reshape([count, width]), state);
+            state = lstm_step(lstm, batch.clone().narrow(1, at, 1).reshape([count, width]), state);
         }
         let [hidden, _] = state;
         hidden
@@ -315,13 +332,33 @@ impl AggregatorPart {
         let zeros = |width| Tensor::zeros([count, width], (&rows.device(), rows.dtype()));
         let (mut asked, mut state) = (zeros(2 * width), [zeros(width), zeros(width)]);
         for _ in 0..steps {
-            state = step(lstm, asked, state);
+            state = lstm_step(lstm, asked, state);
             let scores = sum_dim(rows.clone() * read_at(segments, 0, state[0].clone()), 1);
             let weights = edge_softmax(segments, scores)?.rows().clone();
             let answer = reduce_rows(segments, expand(weights, rows.dims()) * rows.clone(), Reduce::Add);
             asked = Tensor::cat(vec![state[0].clone(), answer], 1);
         }
         Ok(asked)
+    }
+
+    /// Levels of pairs; an odd row at the end goes to the next level.
+    fn tree(&self, segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2> {
+        let gru = self.gru.as_ref().expect("made with the part");
+        let mut level = segments::padded(segments, rows, None);
+        let [count, longest, width] = level.dims();
+        if count * longest == 0 {
+            return Tensor::zeros([count, width], (&level.device(), level.dtype()));
+        }
+        while level.dims()[1] > 1 {
+            let (size, pairs) = (level.dims()[1], level.dims()[1] / 2);
+            let shape = [count * pairs, 2, width];
+            let both: Tensor<3> = level.clone().narrow(1, 0, 2 * pairs).reshape(Exact(shape));
+            let [left, right] = [0, 1].map(|side| both.clone().narrow(1, side, 1).reshape(Exact([shape[0], width])));
+            let sum = gru_step(gru, left.clone(), right.clone()) + gru_step(gru, right, left);
+            let next = sum.div_scalar(2.0).reshape(Exact([count, pairs, width]));
+            level = if size % 2 == 0 { next } else { Tensor::cat(vec![next, level.narrow(1, size - 1, 1)], 1) };
+        }
+        level.reshape(Exact([count, width]))
     }
 }
 
@@ -354,16 +391,6 @@ pub(super) fn aggregated(
         }
     };
     Features::Dense(rows).times(op, weight)
-}
-
-/// One step of an LSTM from its state, `[hidden, cell]`, in the dtype of the rows. (Burn's own steps join their outputs
-/// in the default dtype of the device.)
-fn step(lstm: &Lstm, x: Tensor<2>, [hidden, cell]: [Tensor<2>; 2]) -> [Tensor<2>; 2] {
-    let gate = |gate: &GateController| gate.gate_product(x.clone(), hidden.clone());
-    let forget = lstm.forget_gate.as_ref().expect("gates of their own");
-    let [input, forget, output] = [&lstm.input_gate, forget, &lstm.output_gate].map(|own| sigmoid(gate(own)));
-    let cell = forget * cell + input * gate(&lstm.cell_gate).tanh();
-    [output * cell.clone().tanh(), cell]
 }
 
 /// What [`Aggregation::Std`] takes for 0.

@@ -3,10 +3,10 @@
 use super::aggregation::{Aggregation, Aggregator, weighted};
 use super::features::{Features, check_square};
 use super::message_passing::Edges;
+use super::recurrent::gru_step;
 use burn::config::Config;
 use burn::module::{Module, Param};
-use burn::nn::{GateController, Gru, GruConfig, Initializer};
-use burn::tensor::activation::sigmoid;
+use burn::nn::{Gru, GruConfig, Initializer};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, same_elements};
@@ -104,18 +104,8 @@ impl GatedGraphConv {
         for layer in 0..layers {
             let own = weight.clone().narrow(0, layer, 1).reshape(Exact([width, width]));
             let sent = Features::Dense(hidden.clone()).times(OP, own)?;
-            hidden = step(&self.gru, weighted(graph, sent, &self.aggregator)?, hidden);
+            hidden = gru_step(&self.gru, weighted(graph, sent, &self.aggregator)?, hidden);
         }
         Ok(hidden)
     }
-}
-
-/// One step of a GRU from its state, in the dtype of the rows. (Burn's own writes it into a tensor of the default dtype
-/// of the device.)
-pub(super) fn step(gru: &Gru, x: Tensor<2>, hidden: Tensor<2>) -> Tensor<2> {
-    let gate = |gate: &GateController| sigmoid(gate.gate_product(x.clone(), hidden.clone()));
-    let (reset, update) = (gate(&gru.reset_gate), gate(&gru.update_gate));
-    let new = &gru.new_gate;
-    let new = (new.input_transform.forward(x.clone()) + reset * new.hidden_transform.forward(hidden.clone())).tanh();
-    new.clone() + update * (hidden - new)
 }

@@ -16,7 +16,9 @@
 //! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | messages | [`FilmConv`], [`NnConv`], [`GineConv`], [`EdgeConv`], [`ResGatedConv`], [`PnaConv`], [`GenConv`] |
+//! | the same, by coordinates of edges | [`SplineConv`] |
 //! | the same, as products | [`EgConv`], [`ArmaConv`], [`Gcn2Conv`], [`GatedGraphConv`] |
+//! | of the outputs of all layers before | [`DnaConv`] |
 //! | the same, as attention | [`AgnnConv`], [`SuperGatConv`] |
 //! | hypergraphs | [`HypergraphConv`] |
 //! | types of nodes and edges | [`EdgeType`], [`HeteroConv`], [`HanConv`], [`HgtConv`], [`RgatConv`] |
@@ -29,7 +31,9 @@
 //! | the same, of two kinds of nodes | [`bipartite_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
-//! | coarser graphs | [`TopKPool`] |
+//! | coarser graphs | [`TopKPool`], [`diff_pool`], [`mincut_pool`], [`dmon_pool`], [`MemoryPool`] with [`memory_loss`] |
+//! | the same, by clusters | [`graclus`], [`voxel_grid`], [`coarsen`] |
+//! | graphs of a batch side by side | [`DenseBatch`] |
 //! | events in time | [`TemporalEvents`], [`TgnMemory`] with a [`TgnState`] |
 //! | lists of ids | [`EmbeddingBag`] |
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
@@ -45,6 +49,10 @@ pub(crate) mod appnp;
 pub(crate) mod arma;
 pub(crate) mod attention;
 pub(crate) mod cheb;
+pub(crate) mod clusters;
+pub(crate) mod dense_batch;
+pub(crate) mod dense_pool;
+pub(crate) mod dna;
 pub(crate) mod dropout;
 pub(crate) mod edge_conv;
 pub(crate) mod edge_type;
@@ -69,6 +77,7 @@ pub(crate) mod input_linear;
 pub(crate) mod jumping;
 pub(crate) mod knowledge;
 pub(crate) mod link;
+pub(crate) mod memory_pool;
 pub(crate) mod message_passing;
 pub(crate) mod mlp;
 pub(crate) mod negative;
@@ -76,6 +85,7 @@ pub(crate) mod nn_conv;
 pub(crate) mod normalization;
 pub(crate) mod pna;
 pub(crate) mod pooling;
+pub(crate) mod recurrent;
 pub(crate) mod res_gated;
 pub(crate) mod rgat;
 pub(crate) mod rgcn;
@@ -83,6 +93,7 @@ pub(crate) mod sage;
 pub(crate) mod scalers;
 pub(crate) mod segments;
 pub(crate) mod sparse_linear;
+pub(crate) mod spline;
 pub(crate) mod supergat;
 pub(crate) mod table;
 pub(crate) mod temporal;
@@ -97,6 +108,10 @@ pub use agnn::{AgnnConv, AgnnConvConfig};
 pub use appnp::{Appnp, AppnpConfig};
 pub use arma::{ArmaConv, ArmaConvConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
+pub use clusters::{coarsen, graclus, try_coarsen, try_graclus, try_voxel_grid, voxel_grid};
+pub use dense_batch::DenseBatch;
+pub use dense_pool::{DensePooled, diff_pool, dmon_pool, mincut_pool, try_diff_pool, try_dmon_pool, try_mincut_pool};
+pub use dna::{DnaConv, DnaConvConfig, GroupedLinear};
 pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};
 pub use edge_conv::{EdgeConv, EdgeConvConfig};
 pub use edge_type::EdgeType;
@@ -122,6 +137,7 @@ pub use knowledge::score::TripleScore;
 pub use knowledge::triples::Triples;
 pub use knowledge::{KnowledgeEmbedding, KnowledgeEmbeddingConfig};
 pub use link::{Combine, MlpDecoder, MlpDecoderConfig, NodePairs, dot_decoder, try_dot_decoder};
+pub use memory_pool::{MemoryPool, MemoryPoolConfig, memory_loss};
 pub use message_passing::{Edges, MessagePassing};
 pub use mlp::{Mlp, MlpConfig, NodeNetwork};
 pub use negative::{negative_sampling, try_negative_sampling};
@@ -142,6 +158,7 @@ pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
 pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig};
 pub use sparse_linear::{SparseLinear, SparseLinearConfig};
+pub use spline::{SplineConv, SplineConvConfig};
 pub use supergat::{SuperGatConv, SuperGatConvConfig};
 pub use table::grad::{ReadRows, RowSparseGrad};
 pub use table::optim::{RowAdagrad, RowAdagradConfig, RowAdam, RowAdamConfig, RowOptimizer, RowSgd};

@@ -46,10 +46,16 @@ pub struct MlpConfig {
     /// Whether the linear maps have biases.
     #[config(default = true)]
     pub bias: bool,
+    /// Whether the activation comes before the norm.
+    #[config(default = false)]
+    pub act_first: bool,
+    /// Whether nothing comes after the last linear map. If not, norm, activation and dropout come there too.
+    #[config(default = true)]
+    pub plain_last: bool,
 }
 
 /// A multi-layer perceptron: `x = dropout(relu(norm(W x + b)))` for each layer but the last, and `W x + b` for that
-/// one. (PyG's `MLP` with its defaults.)
+/// one, if the configuration has no other order. (PyG's `MLP`.)
 ///
 /// Batch norm over nodes is Burn's `BatchNorm`, whose running statistics are part of the record.
 ///
@@ -65,10 +71,12 @@ pub struct MlpConfig {
 pub struct Mlp {
     /// The linear maps.
     pub linears: Vec<Linear>,
-    /// The batch norm after each of them but the last; none without batch norm.
+    /// The batch norm after each of them but the last, or after each; none without batch norm.
     pub norms: Vec<BatchNorm>,
     /// Dropout after each activation.
     pub dropout: Dropout,
+    act_first: bool,
+    plain_last: bool,
 }
 
 impl MlpConfig {
@@ -86,12 +94,14 @@ impl MlpConfig {
         }
         check_dropout(OP, self.dropout)?;
         let linear = |ends: &[usize]| LinearConfig::new(ends[0], ends[1]).with_bias(self.bias).init(device);
-        let hidden = &self.sizes[1..self.sizes.len() - 1];
-        let norms = if self.batch_norm { hidden } else { &[] };
+        let active = &self.sizes[1..self.sizes.len() - usize::from(self.plain_last)];
+        let norms = if self.batch_norm { active } else { &[] };
         Ok(Mlp {
             linears: self.sizes.windows(2).map(linear).collect(),
             norms: norms.iter().map(|&size| BatchNormConfig::new(size).init(device)).collect(),
             dropout: DropoutConfig::new(self.dropout).init(),
+            act_first: self.act_first,
+            plain_last: self.plain_last,
         })
     }
 }
@@ -120,13 +130,18 @@ impl Mlp {
     /// What comes after the first linear map.
     pub(super) fn after_first(&self, mut x: Tensor<2>) -> Tensor<2> {
         for (at, linear) in self.linears.iter().enumerate().skip(1) {
-            if let Some(norm) = self.norms.get(at - 1)
-                && x.dims()[0] > 0
-            {
-                x = norm.forward(x);
-            }
-            x = linear.forward(dropout(relu(x), &self.dropout));
+            x = linear.forward(self.activated(at - 1, x));
         }
-        x
+        if self.plain_last { x } else { self.activated(self.linears.len() - 1, x) }
+    }
+
+    /// What comes after a linear map that is not plain.
+    fn activated(&self, at: usize, x: Tensor<2>) -> Tensor<2> {
+        let norm = |x: Tensor<2>| match self.norms.get(at) {
+            Some(norm) if x.dims()[0] > 0 => norm.forward(x),
+            _ => x,
+        };
+        let x = if self.act_first { norm(relu(x)) } else { relu(norm(x)) };
+        dropout(x, &self.dropout)
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of segments: how many, in order, side by side, their softmax.
 
 use burn::tensor::{DType, FloatDType, Int, Shape, Tensor, TensorData};
-use sparse_ops::extend::{Exact, Parts, RowMap, index_dtype_for, index_tensor, kernel, move_rows, read_all};
+use sparse_ops::extend::{Exact, Parts, RowMap, index_dtype_for, index_tensor, kernel, move_rows, read_all, read_rows};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Fill, Result, SparseTensor};
 
@@ -68,12 +68,26 @@ fn ascending(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2, Int> {
     by_feature.swap_dims(0, 1)
 }
 
-/// The rows of each segment, with zeros after them: `[M, longest, F]`. Reads the pointers from the device.
-pub(super) fn padded(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<3> {
+/// The first rows of each segment by falling last feature, side by side, with zeros after them: `[M, most * F]`.
+pub(super) fn largest(segments: &CsrPattern, rows: Tensor<2>, most: usize) -> Tensor<2> {
+    let [nnz, width] = rows.dims();
+    let rows = if nnz * width == 0 {
+        rows
+    } else {
+        let order = ascending(segments, rows.clone().inner().narrow(1, width - 1, 1).neg());
+        read_rows(rows, &RowMap::new(order.reshape(Exact([nnz])), nnz))
+    };
+    padded(segments, rows, Some(most)).reshape(Exact([segments.rows(), most * width]))
+}
+
+/// The first rows of each segment, with zeros after them: `[M, most, F]`, or as many as the longest one has. Reads the
+/// pointers from the device.
+pub(super) fn padded(segments: &CsrPattern, rows: Tensor<2>, most: Option<usize>) -> Tensor<3> {
     let (count, [nnz, width]) = (segments.rows(), rows.dims());
     let ptr = read_all(segments.row_ptr().clone());
     let longest = ptr.windows(2).map(|ends| (ends[1] - ends[0]) as usize).max().unwrap_or(0);
-    if longest * width == 0 {
+    let longest = most.unwrap_or(longest);
+    if count * longest * width == 0 || nnz == 0 {
         return Tensor::zeros([count, longest, width], (&rows.device(), rows.dtype()));
     }
     let places = ptr.windows(2).flat_map(|ends| {

@@ -1,6 +1,6 @@
 //! Temporal graph networks.
 
-use super::gated_graph::step;
+use super::recurrent::gru_step;
 use super::temporal::TemporalEvents;
 use burn::config::Config;
 use burn::module::Module;
@@ -241,7 +241,7 @@ impl TgnMemory {
             let means = CooTensor::from_edges(&edges, numbers(shares), [told.len(), count])?.to_csr();
             messages = means.try_matmul(messages)?;
         }
-        let new = step(&self.gru, messages, rows(&state.memory, &told)?);
+        let new = gru_step(&self.gru, messages, rows(&state.memory, &told)?);
         let all = nodes.len() + told.len();
         IndexPlan::from_list(&places, all, &plain)?.try_select(Tensor::cat(vec![kept, new], 0), 0)
     }

@@ -7,7 +7,7 @@ use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, ints, read_all, read_data};
+use sparse_ops::extend::{Exact, ints, read_all, read_data, same_elements};
 use sparse_ops::ops::IndexPlan;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -75,7 +75,7 @@ pub struct Pooled {
     pub graphs: IndexPlan,
     /// Which nodes stay, `[K]`: graph by graph, by falling score (with `min_score` in their order).
     pub nodes: Tensor<1, Int>,
-    /// Their scores, `[K]`.
+    /// Their scores, `[K]`. A loss of them trains what they come from.
     pub scores: Tensor<1>,
 }
 
@@ -111,14 +111,48 @@ impl TopKPool {
     /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
     #[or_panic]
     pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>, graphs: &IndexPlan) -> Result<Pooled> {
-        const OP: &str = "TopKPool::forward";
+        self.pooled("TopKPool::forward", adjacency, x.clone(), x, graphs)
+    }
+
+    /// The scores are of other rows, `by [N, features]`, and `x [N, F]` is multiplied by them.
+    ///
+    /// With `features` = 1 and the output of a layer, `pool.forward_by(&a, x.clone(), layer.forward(&a, x), &graphs)`,
+    /// this is SAGPool: the score of a node depends on its neighbours. (PyG's `SAGPooling`, whose layer is `GraphConv`;
+    /// its `attn` of both pools.)
+    ///
+    /// Source: Lee, Lee, Kang, *Self-attention graph pooling*, ICML 2019.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_forward_by(
+        &self,
+        adjacency: &CsrTensor<2>,
+        x: Tensor<2>,
+        by: Tensor<2>,
+        graphs: &IndexPlan,
+    ) -> Result<Pooled> {
+        self.pooled("TopKPool::forward_by", adjacency, x, by, graphs)
+    }
+
+    fn pooled(
+        &self,
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        x: Tensor<2>,
+        by: Tensor<2>,
+        graphs: &IndexPlan,
+    ) -> Result<Pooled> {
         let [features] = self.weight.lazy_shape().dims();
-        check_square(OP, adjacency)?;
-        let own = Features::Dense(x.clone());
-        own.check(OP, adjacency, features)?;
-        check_nodes(OP, &x, graphs)?;
+        check_square(op, adjacency)?;
+        let scored = Features::Dense(by.clone());
+        scored.check(op, adjacency, features)?;
+        check_nodes(op, &by, graphs)?;
+        check_nodes(op, &x, graphs)?;
+        same_elements(op, &x, &by)?;
         let weight = self.weight.val();
-        let projected = own.times(OP, weight.clone().reshape(Exact([features, 1])))?;
+        let projected = scored.times(op, weight.clone().reshape(Exact([features, 1])))?;
         let scores = match self.min_score {
             Some(_) => try_graph_softmax(projected, graphs)?,
             None => (projected / weight.powi_scalar(2).sum().sqrt().unsqueeze()).tanh(),

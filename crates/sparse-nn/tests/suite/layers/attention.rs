@@ -1,10 +1,10 @@
 //! Layers with attention, against PyTorch Geometric.
 
-use super::case::{Inputs, check, device};
+use super::case::{Inputs, check, device, kind};
 use burn::module::Param;
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
-use sparse_tensor::nn::{GatConvConfig, Gatv2ConvConfig, TransformerConvConfig};
+use sparse_tensor::nn::{DnaConvConfig, GatConvConfig, Gatv2ConvConfig, TransformerConvConfig, gcn_normalization};
 
 fn edges(id: &str, inputs: &Inputs) -> Option<Tensor<2>> {
     (id.ends_with("/edges") || id.ends_with("/bare")).then(|| inputs.tensor("e"))
@@ -136,4 +136,34 @@ fn an_infinity_in_one_head_stays_there() {
     for out in [gat.forward(&adjacency, x.clone()), gatv2.forward(&adjacency, x)] {
         assert!(out.narrow(1, 0, 2).into_data().iter::<f32>().all(f32::is_finite));
     }
+}
+
+#[test]
+fn dna() {
+    let config = || DnaConvConfig::new(4);
+    for (id, config) in [
+        ("dna/plain", config()),
+        ("dna/heads", config().with_heads(2).with_groups(2)),
+        ("dna/groups", config().with_groups(4).with_bias(false)),
+        ("dna/bare", config()),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| {
+            let layers = ["first", "second", "third"].map(|name| inputs.tensor(name));
+            let a = inputs.graph();
+            let a = if id == "dna/bare" { a.clone() } else { gcn_normalization(a, 1.0) };
+            layer.forward(&a, &layers)
+        });
+    }
+    let device = Device::flex();
+    for bad in [DnaConvConfig::new(0), config().with_heads(3), config().with_groups(0), config().with_dropout(1.0)] {
+        assert_eq!(kind(bad.try_init(&device)), "invalid");
+    }
+    let layer = config().init(&device);
+    let (none, x) = (CsrTensor::<2>::zeros([2, 2], &device), Tensor::<2>::ones([2, 4], &device));
+    assert_eq!(layer.forward(&none, &[x.clone()]).dims(), [2, 4]);
+    let empty = layer.forward(&CsrTensor::zeros([0, 0], &device), &[Tensor::zeros([0, 4], &device)]);
+    assert_eq!(empty.dims(), [0, 4]);
+    assert_eq!(kind(layer.try_forward(&none, &[])), "empty_input");
+    assert_eq!(kind(layer.try_forward(&none, &[x.clone(), x.clone().narrow(1, 0, 3)])), "shape_mismatch");
+    assert_eq!(kind(layer.try_forward(&CsrTensor::zeros([3, 2], &device), &[x])), "shape_mismatch");
 }

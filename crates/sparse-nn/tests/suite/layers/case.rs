@@ -84,6 +84,7 @@ pub fn find(id: &str) -> Value {
         "layers/more.jsonl",
         "layers/typed.jsonl",
         "layers/hetero.jsonl",
+        "layers/pooling.jsonl",
     ];
     let lines = files.map(|name| std::fs::read_to_string(sparse_dev::path(&format!("tests/cases/{name}"))).unwrap());
     let lines = lines.concat();

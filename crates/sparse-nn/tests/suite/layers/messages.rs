@@ -10,7 +10,7 @@ use sparse_tensor::nn::{
     Aggregation, AgnnConvConfig, ArmaConvConfig, DegreeScaler, DegreeScalersConfig, EdgeConvConfig, Edges,
     EgAggregation, EgConvConfig, FilmConvConfig, GatedGraphConvConfig, Gcn2ConvConfig, GenConvConfig, GineConvConfig,
     HypergraphAttention, HypergraphConvConfig, Mlp, MlpConfig, NnConvConfig, NodePairs, PnaConvConfig,
-    ResGatedConvConfig, SuperGatConvConfig, gcn_normalization, symmetric_normalization,
+    ResGatedConvConfig, SplineConvConfig, SuperGatConvConfig, gcn_normalization, symmetric_normalization,
 };
 use sparse_tensor::{CsrTensor, Result};
 
@@ -44,6 +44,39 @@ fn film() {
             };
             layer.forward(&relations)
         });
+    }
+}
+
+#[test]
+fn spline() {
+    let config = |sizes: &[usize]| SplineConvConfig::new(3, 2, sizes.to_vec());
+    for (id, config) in [
+        ("spline/mean", config(&[3])),
+        ("spline/squares", config(&[3, 4]).with_degree(2).with_aggregation(Add)),
+        ("spline/closed", config(&[4, 3]).with_degree(3).with_closed(vec![1])),
+        ("spline/bipartite", config(&[2]).with_d_target(Some(4)).with_aggregation(Max).with_bias(false)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+    let device = Device::flex();
+    for (bad, closed) in [(vec![], vec![]), (vec![2, 1], vec![]), (vec![2, 0], vec![1]), (vec![2], vec![1])] {
+        assert_eq!(kind(config(&bad).with_closed(closed).try_init(&device)), "invalid", "{bad:?}");
+    }
+    assert_eq!(kind(config(&[9]).with_degree(4).try_init(&device)), "invalid");
+    assert_eq!(kind(config(&[usize::MAX, 2]).try_init(&device)), "overflow");
+    let layer = config(&[2, 3]).init(&device);
+    let none = CsrTensor::<2>::zeros([4, 4], &device);
+    let given = |a: &CsrTensor<2>, e: Tensor<2>| {
+        let edges = Edges::new(a, Tensor::ones([4, 3], &device)).with_features(e);
+        layer.try_forward(&edges).map(|out| out.dims())
+    };
+    assert_eq!(given(&none, Tensor::zeros([0, 2], &device)).unwrap(), [4, 2]);
+    let a = CsrTensor::<2>::from_dense(Tensor::eye(4, &device));
+    assert_eq!(kind(layer.try_forward(&Edges::new(&a, Tensor::ones([4, 3], &device)))), "invalid");
+    assert_eq!(kind(given(&a, Tensor::zeros([4, 3], &device))), "shape_mismatch");
+    for outside in [-0.1, 1.5, f32::NAN] {
+        let error = given(&a, Tensor::full([4, 2], outside, &device)).unwrap_err();
+        assert!(error.to_string().contains(&format!("{}", f64::from(outside))), "{error}");
     }
 }
 

@@ -10,6 +10,7 @@ mod in_two_lines;
 mod knowledge;
 mod links;
 mod messages;
+mod pools;
 mod readouts;
 mod temporal;
 mod typed;
