@@ -15,6 +15,7 @@ mod epilogue;
 mod error;
 mod exp;
 mod gather;
+#[cfg(feature = "graph")]
 pub mod graph;
 mod ids;
 mod keys;
@@ -22,6 +23,7 @@ mod lanes;
 mod memory;
 mod numbers;
 mod par;
+mod random;
 mod reduce;
 mod reducer;
 mod shares;

@@ -141,6 +141,7 @@ pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
 pub use sampling::last::{LastEvents, LastNeighbors};
+pub use sampling::links::{LinkBatch, LinkSampler, Negatives};
 pub use sampling::loader::{NeighborBatches, NeighborLoader, SeedSampler};
 pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;

@@ -94,7 +94,8 @@ pub fn try_mincut_pool(
 /// The losses are `-tr(S^T A S - S^T d d^T S / 2m) / 2m`, where `d` are the degrees and `2m` their sum; the second loss
 /// of [`mincut_pool`]; and `|sum_i S_i| sqrt(C) / n - 1` of the sizes of the clusters, which is 0 where all are of one
 /// size. Each is the mean over the graphs. A graph without nodes adds 0 to each, one without edges 0 to the first.
-/// Dropout of the scores, if there is one, comes before. (PyG's `DMoNPooling`, whose linear map is yours here.)
+/// Dropout of the scores, if there is one, comes before. (PyG's `DMoNPooling`, whose linear map is yours here. Its last
+/// loss of several graphs divides by the nodes of each other graph too.)
 ///
 /// Source: Tsitsulin, Palowitch, Perozzi, Müller, *Graph clustering with graph neural networks*, JMLR 2023.
 ///

@@ -150,7 +150,7 @@ impl DnaConv {
         let query = read_at(pattern, 0, self.query.forward(last.clone()));
         let products = keys * expand(query.reshape(Exact([edges, 1, heads, head_width])), dims);
         let scores: Tensor<3> = products.sum_dim(3).reshape(Exact([edges, count, heads]));
-        let scores = scores.div_scalar((head_width as f64).sqrt());
+        let scores = scores.mul_scalar(1.0 / (head_width as f64).sqrt());
         let nothing = Tensor::zeros([edges, 1, heads], (&scores.device(), scores.dtype()));
         let shares: Tensor<2> = softmax(Tensor::cat(vec![scores, nothing], 1), 1)
             .narrow(1, 0, count)

@@ -210,7 +210,7 @@ fn bases(t: Tensor<2>, degree: usize) -> Vec<Tensor<2>> {
         let mut terms = coefficients.iter();
         let first = terms.next().expect("a coefficient");
         let start = t.clone().mul_scalar(0.0).add_scalar(*first);
-        terms.fold(start, |sum, &term| (sum * t.clone()).add_scalar(term)).div_scalar(by)
+        terms.fold(start, |sum, &term| (sum * t.clone()).add_scalar(term)).mul_scalar(1.0 / by)
     };
     let (table, by): (&[&[f64]], f64) = match degree {
         1 => (&[&[-1.0, 1.0], &[1.0, 0.0]], 1.0),

@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 use core::ops::Range;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
+use sparse_macros::or_panic;
 use sparse_ops::extend::check_ids;
 use sparse_ops::{Result, SparseError};
 
@@ -18,7 +19,7 @@ use sparse_ops::{Result, SparseError};
 ///
 /// let messages = Tensor::<2>::ones([4, 2], &Device::flex());
 /// let events = TemporalEvents::new(5, vec![0, 1, 0, 2], vec![3, 3, 4, 4], vec![0, 10, 20, 30], messages).unwrap();
-/// assert_eq!(events.split(0.25, 0.25).unwrap(), [0..2, 2..3, 3..4]);
+/// assert_eq!(events.split(0.25, 0.25), [0..2, 2..3, 3..4]);
 /// assert!(events.random_targets(9, 1).iter().all(|node| (3..5).contains(node)));
 /// ```
 #[derive(Clone, Debug)]
@@ -104,7 +105,8 @@ impl TemporalEvents {
     /// # Errors
     ///
     /// `invalid` for shares that are not in `[0, 1]` together.
-    pub fn split(&self, val: f64, test: f64) -> Result<[Range<usize>; 3]> {
+    #[or_panic]
+    pub fn try_split(&self, val: f64, test: f64) -> Result<[Range<usize>; 3]> {
         if !(val >= 0.0 && test >= 0.0 && val + test <= 1.0) {
             let message = format!("the shares must be in [0, 1] together, got {val} and {test}");
             return Err(SparseError::invalid("TemporalEvents::split", message));

@@ -1,7 +1,7 @@
 //! Dropout.
 
 use super::{BLOCK, in_blocks};
-use crate::graph::Stream;
+use crate::random::Stream;
 use crate::{Float, simd};
 use pulp::{Simd, WithSimd};
 

@@ -1,8 +1,8 @@
 //! Draws of positions: the first phase of a hop.
 
-use super::random::{Stream, mix};
 use super::store::{Ahead, GraphStore};
 use crate::par::{self, even};
+use crate::random::{Stream, mix};
 use crate::{Result, SparseError};
 use core::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Neighbour sampling.
 
 use super::draw::{Draw, Drawn, positions};
-use super::random::mix;
 use super::relabel::Relabel;
 use super::store::GraphStore;
 use crate::par;
+use crate::random::mix;
 use crate::{Result, SparseError};
 
 /// How many elements ahead the table of local ids is prefetched.

@@ -1,9 +1,9 @@
 //! Random walks.
 
-use super::random::{Stream, mix};
 use crate::element::Ids;
 use crate::memory::zeroed;
 use crate::par;
+use crate::random::{Stream, mix};
 use core::ops::Range;
 
 /// After this many rejected proposals a step computes the probabilities of all neighbours.

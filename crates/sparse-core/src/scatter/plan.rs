@@ -4,8 +4,8 @@ use super::layout::Layout;
 use super::target::{Target, TargetIndex};
 use super::walk::Walk;
 use crate::element::Ids;
-use crate::graph::Stream;
 use crate::par;
+use crate::random::Stream;
 use core::ops::Range;
 
 /// With fewer values than this, one thread does the work.

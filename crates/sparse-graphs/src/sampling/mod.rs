@@ -7,6 +7,7 @@ pub(super) mod cluster;
 #[cfg(feature = "dataset")]
 pub(super) mod data_loader;
 pub(super) mod last;
+pub(super) mod links;
 pub(super) mod loader;
 pub(super) mod metapath;
 pub(crate) mod neighbors;

@@ -13,6 +13,7 @@ mod generators;
 mod hetero;
 mod labelled;
 mod last_neighbors;
+mod link_loader;
 mod links;
 mod mapped;
 mod measures;

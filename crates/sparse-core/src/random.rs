@@ -12,6 +12,7 @@ fn finish(state: u64) -> u64 {
 }
 
 /// A key from a key and a number. Different numbers give unrelated keys.
+#[cfg(feature = "graph")]
 pub fn mix(key: u64, number: u64) -> u64 {
     finish(key.wrapping_add(STEP) ^ finish(number.wrapping_mul(STEP).wrapping_add(STEP)))
 }
@@ -29,16 +30,19 @@ impl Stream {
         Self(finish(key))
     }
 
+    /// Number `k` of the sequence.
+    #[inline(always)]
+    pub fn at(&self, k: u64) -> u64 {
+        finish(self.0.wrapping_add(STEP.wrapping_mul(k.wrapping_add(1))))
+    }
+}
+
+#[cfg(feature = "graph")]
+impl Stream {
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         finish(self.0)
-    }
-
-    /// What [`bits`](Self::bits) gives after `k` other calls.
-    #[inline(always)]
-    pub fn at(&self, k: u64) -> u64 {
-        finish(self.0.wrapping_add(STEP.wrapping_mul(k.wrapping_add(1))))
     }
 
     /// A number in `[0, end)`, each with the same probability. `end` must not be 0.

@@ -1,0 +1,38 @@
+//! PyG's `examples/autoencoder.py` with its defaults: a GCN whose embeddings multiply to edges.
+
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{
+    Tensor,
+    activation::{log_sigmoid, relu},
+};
+use ported::{adam, run};
+use sparse_tensor::CsrTensor;
+use sparse_tensor::nn::{GcnConv, GcnConvConfig, dot_decoder, negative_sampling};
+use std::process::ExitCode;
+
+fn encode([conv1, conv2]: &[GcnConv; 2], adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Tensor<2> {
+    conv2.forward(adjacency, relu(conv1.forward_sparse(adjacency, x)))
+}
+
+fn main() -> ExitCode {
+    run("test AUC", |run| {
+        let graph = run.normal_graph("cora")?;
+        let [train, _, test] = run.link_split(&graph.adjacency)?;
+        let mut model = [
+            GcnConvConfig::new(graph.features.dims()[1], 32).init(&run.device),
+            GcnConvConfig::new(32, 16).init(&run.device),
+        ];
+        let mut optimizer = adam(0.0).init();
+        for epoch in 0..run.epochs(400) as u64 {
+            let z = encode(&model, &train.adjacency, &graph.features);
+            let others = negative_sampling(&train.adjacency, train.edges.len(), run.seed << 32 | epoch);
+            let score = |pairs| dot_decoder(z.clone(), z.clone(), pairs);
+            let loss = -log_sigmoid(score(&train.edges)).mean() - log_sigmoid(-score(&others)).mean();
+            let grads = GradientsParams::from_grads(loss.backward(), &model);
+            model = optimizer.step(0.01, model, grads);
+        }
+        let z = encode(&model.valid(), &test.adjacency, &graph.valid().features);
+        Ok(vec![test.auc(|pairs| dot_decoder(z.clone(), z.clone(), pairs))])
+    })
+}

@@ -1,0 +1,22 @@
+//! PyG's `examples/sgc.py`: features after two steps of propagation, and a linear map.
+
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::Tensor;
+use ported::{adam, fit, run};
+use sparse_tensor::data::Graph;
+use sparse_tensor::nn::{gcn_normalization, sparse_input_linear};
+use std::process::ExitCode;
+
+fn forward(model: &Linear, graph: &Graph) -> Tensor<2> {
+    sparse_input_linear(&graph.features, model)
+}
+
+fn main() -> ExitCode {
+    run("test accuracy", |run| {
+        let mut graph = run.graph("cora")?;
+        let adjacency = gcn_normalization(&graph.adjacency, 1.0);
+        graph.features = adjacency.matmul(&adjacency.matmul(&graph.features));
+        let model = LinearConfig::new(graph.features.dims()[1], graph.labels.classes()).init(&run.device);
+        Ok(vec![fit(&graph, run.epochs(100), (model, adam(0.005).init(), 0.2), forward)?.best])
+    })
+}
