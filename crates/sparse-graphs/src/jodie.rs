@@ -23,9 +23,9 @@ pub struct JodieEvents {
 /// Reads a file of JODIE, such as `wikipedia.csv`: after a line of titles, an event a line,
 /// `user_id,item_id,timestamp,state_label` and then its features, in the order of time.
 ///
-/// Users and items count from 0. Item `i` is node `users + i`, and there are as many of each as the largest number says.
-/// Of a time only the whole number counts. (PyG's `JODIEDataset`.) Takes `&device`, or `(&device, dtype)` for the dtype
-/// of the features.
+/// Users and items count from 0. Item `i` is node `users + i`, and there are as many of each as the largest number
+/// says. Of a time only the whole number counts. (PyG's `JODIEDataset`.) Takes `&device`, or `(&device, dtype)` for the
+/// dtype of the features.
 ///
 /// Source: Kumar, Zhang, Leskovec, *Predicting dynamic embedding trajectory in temporal interaction networks*, KDD
 /// 2019; [the files](https://snap.stanford.edu/jodie/).

@@ -99,7 +99,8 @@ impl Mesh {
 /// The files are `{class}/{set}/{class}_{k}.off`: `OFF`, the numbers of corners and faces, a corner a line, then a
 /// face a line: the number of its corners, and those. Lines that start with `#` are left out. A face of more than three
 /// corners becomes a fan of triangles. The word `OFF` may stand before the numbers on one line, as in some of these
-/// files. (PyG's `ModelNet`, which leaves out faces of five corners and more, and takes files in the order of the disk.)
+/// files. (PyG's `ModelNet`, which leaves out faces of five corners and more, and takes files in the order of the
+/// disk.)
 ///
 /// Source: Wu et al., *3D ShapeNets: a deep representation for volumetric shapes*, CVPR 2015;
 /// [the files](https://modelnet.cs.princeton.edu).

@@ -23,7 +23,8 @@ use std::path::Path;
 /// | `train_idx.npy`, `val_idx.npy`, `test_idx.npy` | the graphs of a split |
 ///
 /// The `feature` is `profile`, `spacy`, `bert` or `content`. Node 0 of a graph is the news itself; the others are users
-/// who passed it on. Edges point away from it. Features are dense. Takes `&device`, or `(&device, dtype)` for the dtype of edges and features. (PyG's `UPFD`.)
+/// who passed it on. Edges point away from it. Features are dense. Takes `&device`, or `(&device, dtype)` for the dtype
+/// of edges and features. (PyG's `UPFD`.)
 ///
 /// Source: Dou et al., *User preference-aware fake news detection*, SIGIR 2021;
 /// [the files](https://github.com/safe-graph/GNN-FakeNews).

@@ -49,8 +49,8 @@ pub enum Aggregation {
     Set2Set(usize),
     /// The first so many rows by falling last feature, side by side, with zeros where there are fewer.
     Sort(usize),
-    /// Pairs of rows become one, again and again, until one is left: `(GRU(a, b) + GRU(b, a)) / 2`, where the second one
-    /// is the state. All segments have zeros after their rows, up to the longest one.
+    /// Pairs of rows become one, again and again, until one is left: `(GRU(a, b) + GRU(b, a)) / 2`, where the second
+    /// one is the state. All segments have zeros after their rows, up to the longest one.
     Tree,
     /// Several, side by side.
     Several(Vec<Aggregation>),

@@ -84,8 +84,8 @@ pub fn try_graclus(adjacency: &CsrTensor<2>, seed: u64) -> Result<IndexPlan> {
 /// cluster. Clusters are numbered by graph, then by cell, where the first coordinate changes fastest. The points are
 /// read from the device. Cost: `O(N D log N)`. (PyG's `voxel_grid`, then `consecutive_cluster`.)
 ///
-/// Source: Simonovsky and Komodakis, *Dynamic edge-conditioned filters in convolutional neural networks on graphs*, CVPR
-/// 2017.
+/// Source: Simonovsky and Komodakis, *Dynamic edge-conditioned filters in convolutional neural networks on graphs*,
+/// CVPR 2017.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

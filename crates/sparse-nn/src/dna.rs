@@ -33,11 +33,11 @@ pub struct DnaConvConfig {
 
 /// Dynamic neighbourhood aggregation: each edge chooses which layer's output it reads.
 ///
-/// `out_i = sum_j a_ij sum_l s_l V x_j^(l)` with `s = softmax'(<Q x_i^(L), K x_j^(l)> / sqrt(d))` over the layers `l`, for
-/// each head, where `softmax'` has one more entry, 0, so that an edge may read nothing. **`A` is taken as it is**, as by
-/// [`GcnConv`](super::GcnConv): give it [`gcn_normalization`](super::gcn_normalization)`(&adjacency, 1.0)`, as the paper
-/// does. Gradients reach the maps, the features and the values of the adjacency. (PyG's `DNAConv`, which normalises
-/// itself.)
+/// `out_i = sum_j a_ij sum_l s_l V x_j^(l)` with `s = softmax'(<Q x_i^(L), K x_j^(l)> / sqrt(d))` over the layers `l`,
+/// for each head, where `softmax'` has one more entry, 0, so that an edge may read nothing. **`A` is taken as it is**,
+/// as by [`GcnConv`](super::GcnConv): give it [`gcn_normalization`](super::gcn_normalization)`(&adjacency, 1.0)`, as
+/// the paper does. Gradients reach the maps, the features and the values of the adjacency. (PyG's `DNAConv`, which
+/// normalises itself.)
 ///
 /// Cost, for `L` layers: `O(N L channels^2 / groups + nnz L channels)` time, and `nnz L channels` memory.
 ///

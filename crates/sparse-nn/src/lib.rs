@@ -31,7 +31,7 @@
 //! | the same, of two kinds of nodes | [`bipartite_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
-//! | coarser graphs | [`TopKPool`], [`diff_pool`], [`mincut_pool`], [`dmon_pool`], [`MemoryPool`] with [`memory_loss`] |
+//! | coarser graphs | [`TopKPool`]; [`diff_pool`], [`mincut_pool`], [`dmon_pool`]; [`MemoryPool`], [`memory_loss`] |
 //! | the same, by clusters | [`graclus`], [`voxel_grid`], [`coarsen`] |
 //! | graphs of a batch side by side | [`DenseBatch`] |
 //! | events in time | [`TemporalEvents`], [`TgnMemory`] with a [`TgnState`] |

@@ -8,8 +8,8 @@ use sparse_macros::or_panic;
 use sparse_ops::extend::check_ids;
 use sparse_ops::{Result, SparseError};
 
-/// What happened between nodes, in the order of time: event `k` leads from `sources()[k]` to `targets()[k]`, at the time
-/// `times()[k]`, and row `k` of the messages says what it was. Two nodes may have many events.
+/// What happened between nodes, in the order of time: event `k` leads from `sources()[k]` to `targets()[k]`, at the
+/// time `times()[k]`, and row `k` of the messages says what it was. Two nodes may have many events.
 ///
 /// Batches are ranges of events: `(0..events.len()).step_by(200)`. (PyG's `TemporalData` and `TemporalDataLoader`.)
 ///
@@ -32,8 +32,8 @@ pub struct TemporalEvents {
 }
 
 impl TemporalEvents {
-    /// Events between `nodes` nodes: for each a source, a target, a time that is not below that of the event before, and
-    /// a row of `messages` `[events, d_message]`.
+    /// Events between `nodes` nodes: for each a source, a target, a time that is not below that of the event before,
+    /// and a row of `messages` `[events, d_message]`.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 
     python tests/cases/graphs/temporal.py
 
-Cases of `TGNMemory` are those of ../layers/more.py. One thing differs from PyTorch Geometric: nodes without an event that
-waits keep their memory and their time, as in the paper. The other cases have plain lists. Needs torch and
+Cases of `TGNMemory` are those of ../layers/more.py. One thing differs from PyTorch Geometric: nodes without an event
+that waits keep their memory and their time, as in the paper. The other cases have plain lists. Needs torch and
 torch_geometric; the tests of sparse-graphs and sparse-nn read the file.
 """
 import json, pathlib, sys
@@ -27,11 +27,12 @@ class Memory(tgn.TGNMemory):
     def _get_updated_memory(self, n_id):
         memory, last = super()._get_updated_memory(n_id)
         waits = torch.tensor([len(self.msg_s_store[i][0]) + len(self.msg_d_store[i][0]) > 0 for i in n_id.tolist()])
-        return torch.where(waits.view(-1, 1), memory, self.memory[n_id]), torch.where(waits, last, self.last_update[n_id])
+        memory = torch.where(waits.view(-1, 1), memory, self.memory[n_id])
+        return memory, torch.where(waits, last, self.last_update[n_id])
 
 
 class Run(torch.nn.Module):
-    """Reads all nodes after two batches of training; then two of evaluation and what they leave; then codes of times."""
+    """Reads all nodes after two batches of training; then two of evaluation and what they leave; then codes."""
 
     def __init__(self, aggregator):
         super().__init__()

@@ -43,7 +43,8 @@ def batches():
 
 
 def scored():
-    for name, options in [("ratio", {}), ("multiplied", {"ratio": 0.7, "multiplier": 2.0}), ("least", {"min_score": 0.3})]:
+    for name, options in [("ratio", {}), ("multiplied", {"ratio": 0.7, "multiplier": 2.0}),
+                          ("least", {"min_score": 0.3})]:
         graph = batch(False)
         layer = gnn.SAGPooling(3, **options)
         params = {"pool.weight": layer.select.weight} | linear("neighbours", layer.gnn.lin_rel)

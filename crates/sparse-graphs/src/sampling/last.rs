@@ -62,7 +62,8 @@ pub struct LastNeighbors {
 ///
 /// let x = Tensor::<2>::ones([found.nodes.len(), 8], &device); // for instance of `TgnMemory`
 /// let targets = x.clone().narrow(0, 0, found.adjacency.dims()[0]);
-/// let rows = |x: &Tensor<2>, ids: &[usize]| IndexPlan::from_list(ids, x.dims()[0], &device).unwrap().select(x.clone(), 0);
+/// let plan = |ids: &[usize], of| IndexPlan::from_list(ids, of, &device).unwrap();
+/// let rows = |x: &Tensor<2>, ids: &[usize]| plan(ids, x.dims()[0]).select(x.clone(), 0);
 /// let edges = rows(events.messages(), &found.events);
 /// let layer = TransformerConvConfig::new(8, 4).with_d_edge(Some(2)).init(&device);
 /// let out = layer.forward_bipartite(&found.adjacency, rows(&x, &found.sources), targets, Some(edges));

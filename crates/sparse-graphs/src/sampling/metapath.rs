@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// (metapath2vec).
 ///
 /// Each step follows an edge of the next type of the path from its source to its target, all with the same
-/// probability; values do not count. After the last type comes the first. A node is written as its number among those of
-/// all types, which are in the order of their names, as in [`HeteroGraph::to_homogeneous`]. A walk that comes to a node
-/// without edges of the next type ends; the rest has the number of all nodes. So a table of embeddings needs
+/// probability; values do not count. After the last type comes the first. A node is written as its number among those
+/// of all types, which are in the order of their names, as in [`HeteroGraph::to_homogeneous`]. A walk that comes to a
+/// node without edges of the next type ends; the rest has the number of all nodes. So a table of embeddings needs
 /// [`rows`](Self::rows), one more than there are nodes.
 ///
 /// Walks depend on the seed, the number of the draw and the place in the list of starts. The patterns are read to the

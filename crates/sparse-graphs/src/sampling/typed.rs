@@ -219,7 +219,8 @@ impl HeteroSampler {
     ///
     /// `times` has the time of each edge of [`graph`](Self::graph), with the pattern of the adjacency; `seeds` that of
     /// each node of the seeds' type. If nodes have times and not edges, the time of an edge is that of its source:
-    /// `adjacency.int().with_values(times.select(0, col_idx))`. (PyG's `time_attr`, `input_time` and `temporal_strategy`.)
+    /// `adjacency.int().with_values(times.select(0, col_idx))`. (PyG's `time_attr`, `input_time` and
+    /// `temporal_strategy`.)
     ///
     /// Cost: a sort of the edges of each row, once. Draws are as without times; [`TemporalStrategy::Last`] draws
     /// nothing.
@@ -236,7 +237,8 @@ impl HeteroSampler {
     /// use sparse_tensor::{CooTensor, CsrTensor};
     ///
     /// let device = Device::flex();
-    /// let cites: CsrTensor<2> = CooTensor::from_edges(&[(0, 1), (0, 2)], Tensor::<1>::ones([2], &device), 3)?.to_csr();
+    /// let ones = Tensor::<1>::ones([2], &device);
+    /// let cites: CsrTensor<2> = CooTensor::from_edges(&[(0, 1), (0, 2)], ones, 3)?.to_csr();
     /// let years = cites.int().with_values(Tensor::<1, Int>::from_ints([1998, 2006], &device));
     /// let kind = EdgeType::new("paper", "cites", "paper");
     /// let graph = HeteroGraph::default().with_nodes("paper", TypedNodes::new(3)).with_edges(&kind, cites);

@@ -149,7 +149,8 @@ proptest! {
         let times = by_edge(&graph, when);
         let own: Vec<i64> = (0..items).map(|item| (item % 5) as i64 * 2).collect();
         let strategy = if last { TemporalStrategy::Last } else { TemporalStrategy::Uniform };
-        let sampler = HeteroSamplerConfig::new(vec![fan_out, 2]).init(&graph, "item").with_times(&times, &own, strategy);
+        let sampler = HeteroSamplerConfig::new(vec![fan_out, 2]).init(&graph, "item");
+        let sampler = sampler.with_times(&times, &own, strategy);
         let late = |_: &EdgeType, (row, col): (usize, usize), seed: usize| when(row, col) > own[seed];
         let batch = sampler.sample(&seeds, draw);
         check(&sampler, &batch, &seeds, &[fan_out, 2], &late, true);

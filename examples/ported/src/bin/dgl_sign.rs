@@ -20,7 +20,8 @@ fn main() -> ExitCode {
         let mut graph = run.normal_graph("cora")?;
         let (features, adjacency) = (graph.features.dims()[1], symmetric_normalization(&graph.adjacency, true));
         let once = adjacency.matmul(&graph.features);
-        graph.features = sparse_tensor::ops::concat(&[graph.features.clone(), once.clone(), adjacency.matmul(&once)], 1);
+        let parts = [graph.features.clone(), once.clone(), adjacency.matmul(&once)];
+        graph.features = sparse_tensor::ops::concat(&parts, 1);
         let theta = (0..3).map(|_| LinearConfig::new(features, 256).init(&run.device)).collect();
         let model = (theta, LinearConfig::new(3 * 256, graph.labels.classes()).init(&run.device));
         Ok(vec![fit(&graph, run.epochs(10), (model, adam(0.0).init(), 3e-3), forward)?.last])
