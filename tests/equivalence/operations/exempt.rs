@@ -51,8 +51,9 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     (
         "fn",
         "parts of models: nn/tests/suite/layers",
-        "bipartite_normalization dot_decoder gcn_normalization global_add_pool global_attention_pool global_max_pool \
-         global_mean_pool graph_softmax negative_sampling",
+        "bipartite_normalization coarsen diff_pool dmon_pool dot_decoder gcn_normalization global_add_pool \
+         global_attention_pool global_max_pool global_mean_pool graclus graph_softmax memory_loss mincut_pool \
+         negative_sampling voxel_grid",
     ),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
     ("fn", "the pool of results: tests/allocations.rs", "memory_report release_pool set_pool_limit"),

@@ -3,6 +3,7 @@
 mod aggregations;
 mod attention;
 mod case;
+mod clusters;
 mod convolutions;
 mod errors;
 mod hetero;
