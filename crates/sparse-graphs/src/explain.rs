@@ -3,6 +3,7 @@
 //! A model is any closure that takes an adjacency and features and gives logits. What is explained are `targets`: rows
 //! of the logits, each with a class.
 
+use super::logistic::number;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::loss::CrossEntropyLossConfig;
@@ -150,12 +151,11 @@ impl GnnExplainerConfig {
         let mut masks = Masks { edges: mask([1, edges], (2.0 / nodes as f64).sqrt()), features };
         let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
         // Ones where the first step has a gradient.
-        let mut used: Option<[Tensor<2>; 2]> = None;
+        let mut used: Option<([Tensor<2>; 2], f64)> = None;
         for _ in 0..self.epochs.max(1) {
             let [on_edges, on_features] = [&masks.edges, &masks.features].map(|mask| sigmoid(mask.val()));
             let mut loss = given.loss(OP, &model, on_edges.clone(), on_features.clone())?;
-            if let Some([edges, features]) = &used {
-                let count = edges.clone().sum().into_scalar::<f64>();
+            if let Some(([edges, features], count)) = &used {
                 let cost = [self.edge_size * count, self.edge_entropy];
                 loss = loss
                     + cost_of(on_edges, edges, cost)
@@ -171,18 +171,19 @@ impl GnnExplainerConfig {
                 let [edges, features] = [&masks.edges, &masks.features].map(|mask| {
                     let grad = mask.val().grad(&grads)?;
                     let used = grad.not_equal_elem(0.0).float().cast(mask.val().dtype());
-                    (used.clone().max().into_scalar::<f64>() > 0.0).then_some(used)
+                    let count = number(used.clone().sum());
+                    (count > 0.0).then_some((used, count))
                 });
-                let [Some(edges), Some(features)] = [edges, features] else {
+                let [Some((edges, count)), Some((features, _))] = [edges, features] else {
                     return Err(SparseError::invalid(OP, NO_GRADIENT));
                 };
-                used = Some([edges, features].map(|used| associate(used, &given.device)));
+                used = Some(([edges, features].map(|used| associate(used, &given.device)), count));
             }
             let grads = GradientsParams::from_grads(grads, &masks);
             masks = optimizer.step(self.rate, masks, grads);
         }
         let [edges, features] = [(masks.edges, 0), (masks.features, 1)].map(|(mask, at)| {
-            let used = used.as_ref().map(|used| used[at].clone().inner());
+            let used = used.as_ref().map(|(used, _)| used[at].clone().inner());
             let factors = sigmoid(mask.val().inner());
             used.map_or_else(|| factors.clone(), |used| factors.clone() * used)
         });

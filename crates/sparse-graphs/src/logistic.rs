@@ -91,7 +91,7 @@ impl LogisticRegressionConfig {
         let (model, _) = steps.step(1.0, model, |model: LogisticRegression| {
             let squares = model.weight.val().powi_scalar(2).sum();
             let loss = train.cross_entropy(model.logits(x.clone())) + squares.mul_scalar(penalty);
-            let value = loss.clone().inner().into_scalar::<f64>();
+            let value = number(loss.clone());
             (value, GradientsParams::from_grads(loss.backward(), &model))
         });
         Ok(model.valid())
@@ -111,6 +111,7 @@ impl LogisticRegression {
     }
 }
 
-fn number(one: Tensor<2>) -> f64 {
-    read_data(one).iter::<f64>().next().unwrap_or(0.0)
+/// The number of a tensor of one element, read; 0 of none.
+pub(crate) fn number<const D: usize>(one: Tensor<D>) -> f64 {
+    read_data(one.inner()).iter::<f64>().next().unwrap_or(0.0)
 }
