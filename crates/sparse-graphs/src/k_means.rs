@@ -50,7 +50,7 @@ pub fn try_k_means(x: Tensor<2>, k: usize, seed: u64) -> Result<KMeans> {
     if k == 0 || k > count {
         return Err(SparseError::invalid(OP, format!("k must be in [1, {count}], the number of points, got {k}")));
     }
-    let row = |at: usize| x.clone().slice([at..at + 1]);
+    let row = |at: usize| x.clone().narrow(0, at, 1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut centres = row(rng.random_range(0..count));
     while centres.dims()[0] < k {
@@ -92,7 +92,7 @@ const ROUNDS: usize = 300;
 fn nearest(x: &Tensor<2>, centres: &Tensor<2>) -> (Vec<usize>, Vec<f64>) {
     let k = centres.dims()[0];
     // The difference itself: |x|^2 - 2 x c + |c|^2 loses the digits of small distances.
-    let far = (0..k).map(|at| (x.clone() - centres.clone().slice([at..at + 1])).powi_scalar(2).sum_dim(1));
+    let far = (0..k).map(|at| (x.clone() - centres.clone().narrow(0, at, 1)).powi_scalar(2).sum_dim(1));
     let (least, nearest) = Tensor::cat(far.collect(), 1).min_dim_with_indices(1);
     let clusters = read_all(nearest.reshape(Exact([x.dims()[0]]))).into_iter().map(|at| at as usize).collect();
     (clusters, read_data(least).iter::<f64>().collect())

@@ -69,13 +69,16 @@ fn drawn() -> impl Strategy<Value = (usize, usize, Pairs, Pairs, Vec<usize>)> {
     })
 }
 
-/// What a batch must be, by a loop over all edges of the graph: `late` says whether an edge comes after a seed.
+/// Whether an edge comes after a seed.
+type Late<'a> = &'a dyn Fn(&EdgeType, (usize, usize), usize) -> bool;
+
+/// What a batch must be, by a loop over all edges of the graph.
 fn check(
     sampler: &HeteroSampler,
     batch: &HeteroBatch,
     seeds: &[usize],
     fan_outs: &[usize],
-    late: &dyn Fn(&EdgeType, (usize, usize), usize) -> bool,
+    late: Late<'_>,
     disjoint: bool,
 ) {
     let tree = |name: &str, local: usize| if disjoint { batch.trees(name)[local] } else { 0 };

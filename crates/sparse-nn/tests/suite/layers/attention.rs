@@ -160,7 +160,7 @@ fn dna() {
     }
     let layer = config().init(&device);
     let (none, x) = (CsrTensor::<2>::zeros([2, 2], &device), Tensor::<2>::ones([2, 4], &device));
-    assert_eq!(layer.forward(&none, &[x.clone()]).dims(), [2, 4]);
+    assert_eq!(layer.forward(&none, std::slice::from_ref(&x)).dims(), [2, 4]);
     let empty = layer.forward(&CsrTensor::zeros([0, 0], &device), &[Tensor::zeros([0, 4], &device)]);
     assert_eq!(empty.dims(), [0, 4]);
     assert_eq!(kind(layer.try_forward(&none, &[])), "empty_input");

@@ -134,7 +134,7 @@ fn sorted_and_in_trees() {
         for (rows, cols) in [(3, 3), (0, 2)] {
             let none = CsrTensor::<2>::zeros([rows, cols], &device);
             let edges = Edges::bipartite(&none, Tensor::zeros([cols, 2], &device), Tensor::zeros([rows, 2], &device));
-            let out = edges.aggregate(Tensor::zeros([0, 2], &device), &aggregation.init(2, &device));
+            let out = edges.aggregate(Tensor::zeros([0, 2], &device), aggregation.init(2, &device));
             assert_eq!(out.dims(), [rows, width], "{aggregation:?}");
         }
     }
