@@ -2,7 +2,6 @@
 
 mod graphs;
 mod links;
-mod logistic;
 mod nodes;
 
 use clap::Parser;
@@ -21,7 +20,6 @@ use burn::tensor::{Device, Tensor};
 
 pub use graphs::{Batch, Sample, fit_graphs};
 pub use links::Pairs;
-pub use logistic::logistic_accuracy;
 pub use nodes::{Fitted, fit, fit_steps};
 
 /// Anything that goes wrong.

@@ -5,25 +5,23 @@ use burn::tensor::{Tensor, activation::relu};
 use ported::{adam, fit, run};
 use sparse_tensor::data::Graph;
 use sparse_tensor::nn::{sparse_input_linear, symmetric_normalization};
-use sparse_tensor::CsrTensor;
 use std::process::ExitCode;
-
-/// The features of all steps are side by side in the graph.
-fn forward((theta, omega): &(Vec<Linear>, Linear), graph: &Graph) -> Tensor<2> {
-    let parts: Vec<CsrTensor<2>> = graph.features.chunk(3, 1);
-    let results = parts.iter().zip(theta).map(|(x, theta)| sparse_input_linear(x, theta));
-    omega.forward(relu(Tensor::cat(results.collect(), 1)))
-}
 
 fn main() -> ExitCode {
     run("test accuracy", |run| {
-        let mut graph = run.normal_graph("cora")?;
-        let (features, adjacency) = (graph.features.dims()[1], symmetric_normalization(&graph.adjacency, true));
+        let graph = run.normal_graph("cora")?;
+        let adjacency = symmetric_normalization(&graph.adjacency, true);
         let once = adjacency.matmul(&graph.features);
-        let parts = [graph.features.clone(), once.clone(), adjacency.matmul(&once)];
-        graph.features = sparse_tensor::ops::concat(&parts, 1);
-        let theta = (0..3).map(|_| LinearConfig::new(features, 256).init(&run.device)).collect();
-        let model = (theta, LinearConfig::new(3 * 256, graph.labels.classes()).init(&run.device));
+        let steps = [graph.features.clone(), once.clone(), adjacency.matmul(&once)];
+        let plain = steps.each_ref().map(|x| x.clone().to_device(&graph.valid().features.device()));
+        let forward = |(theta, omega): &([Linear; 3], Linear), graph: &Graph| {
+            let steps = if graph.features.device().is_autodiff() { &steps } else { &plain };
+            let results = steps.iter().zip(theta).map(|(x, theta)| sparse_input_linear(x, theta));
+            omega.forward(relu(Tensor::cat(results.collect(), 1)))
+        };
+        let linear = |input, output| LinearConfig::new(input, output).init(&run.device);
+        let theta = [0; 3].map(|_| linear(graph.features.dims()[1], 256));
+        let model = (theta, linear(3 * 256, graph.labels.classes()));
         Ok(vec![fit(&graph, run.epochs(10), (model, adam(0.0).init(), 3e-3), forward)?.last])
     })
 }

@@ -8,8 +8,9 @@ use burn::tensor::{
     Distribution, Tensor,
     activation::{log_sigmoid, sigmoid},
 };
-use ported::{adam, logistic_accuracy, run};
+use ported::{adam, run};
 use sparse_tensor::CsrTensor;
+use sparse_tensor::data::LogisticRegressionConfig;
 use sparse_tensor::nn::{GcnConv, GcnConvConfig, gcn_normalization};
 use std::process::ExitCode;
 
@@ -49,6 +50,8 @@ fn main() -> ExitCode {
         }
         let plain = graph.valid();
         let z = model.valid().encode(&plain.adjacency, &plain.features);
-        Ok(vec![logistic_accuracy(&graph, &z, &run.device)?])
+        let (train, test) = (plain.labelled(&plain.splits.train)?, plain.labelled(&plain.splits.test)?);
+        let regression = LogisticRegressionConfig::new().fit(z.clone(), &train);
+        Ok(vec![test.accuracy(regression.logits(z))])
     })
 }
