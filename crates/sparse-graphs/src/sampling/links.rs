@@ -39,7 +39,10 @@ pub enum Negatives {
 /// let edges = [(0, 1), (2, 3), (32, 33), (8, 30)];
 /// let sampler = LinkSampler::new(sampler, &edges).unwrap().with_negatives(Negatives::Targets(2));
 /// for batch in NeighborLoader::new(sampler, &[0, 1, 2, 3], 2).unwrap().epoch(0) {
-///     let z = batch.neighbors().seed_rows(batch.neighbors().features(graph.features.to_dense()));
+///     let near = batch.neighbors();
+///     // A layer for each block; here products alone.
+///     let out = near.blocks().iter().fold(near.features(graph.features.to_dense()), |x, block| block.matmul(x));
+///     let z = near.seed_rows(out);
 ///     let scores = dot_decoder(z.clone(), z, batch.pairs()); // of two edges and four other pairs
 ///     assert_eq!((scores.dims(), batch.labels(&device).dims()), ([6], [6]));
 /// }
