@@ -121,7 +121,6 @@ fn values_of_f16_without_their_feature_are_an_error() {
     let half = Tensor::<2>::ones([2, 2], &device).cast(FloatDType::F16);
     let plan = IndexPlan::from_list(&[0, 1], 2, &device).unwrap();
     let trouble = [
-        CsrTensor::<2>::try_from_dense(half.clone()).unwrap_err(),
         matrix(&device).try_cast(FloatDType::BF16).unwrap_err(),
         plan.try_put(half.clone(), 0, half, Reduce::Add, true).unwrap_err(),
     ];
