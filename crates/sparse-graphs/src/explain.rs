@@ -3,7 +3,7 @@
 //! A model is any closure that takes an adjacency and features and gives logits. What is explained are `targets`: rows
 //! of the logits, each with a class.
 
-use super::logistic::number;
+use super::host::number;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::loss::CrossEntropyLossConfig;

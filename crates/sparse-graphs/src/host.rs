@@ -8,6 +8,11 @@ use sparse_ops::extend::{Exact, Parts, RowMap, index_below, index_dtype_for, ind
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 
+/// The number of a tensor of one element, read; 0 of none.
+pub(super) fn number<const D: usize>(one: Tensor<D>) -> f64 {
+    read_data(one.inner()).iter::<f64>().next().unwrap_or(0.0)
+}
+
 /// The index arrays of a CSR matrix, read from the device.
 pub(super) struct HostRows {
     ptr: TensorData,

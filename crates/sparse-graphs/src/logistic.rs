@@ -1,12 +1,13 @@
 //! Classes from embeddings, without a graph.
 
+use super::host::number;
 use super::labelled::LabelledNodes;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::optim::{GradientsParams, LBFGSConfig, LineSearchFn};
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{associate, read_data, sum_dim};
+use sparse_ops::extend::{associate, sum_dim};
 use sparse_ops::{Result, SparseError};
 
 /// Logistic regression: how much a linear model finds in embeddings that were trained without labels.
@@ -109,9 +110,4 @@ impl LogisticRegression {
             _ => logits,
         }
     }
-}
-
-/// The number of a tensor of one element, read; 0 of none.
-pub(crate) fn number<const D: usize>(one: Tensor<D>) -> f64 {
-    read_data(one.inner()).iter::<f64>().next().unwrap_or(0.0)
 }

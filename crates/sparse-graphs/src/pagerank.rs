@@ -1,10 +1,11 @@
 //! PageRank.
 
+use super::host::number;
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_nn::try_row_normalization;
-use sparse_ops::extend::{Exact, Parts, check_square, read_data, same_elements, sum_dim};
+use sparse_ops::extend::{Exact, Parts, check_square, same_elements, sum_dim};
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// PageRank by power iteration, on the device of the adjacency.
@@ -120,10 +121,6 @@ impl PageRankConfig {
 #[or_panic]
 pub fn try_pagerank(adjacency: &CsrTensor<2>) -> Result<Tensor<1>> {
     PageRankConfig::new().try_ranks(adjacency, None)
-}
-
-fn number(one: Tensor<1>) -> f64 {
-    read_data(one).convert::<f64>().iter::<f64>().next().expect("one number")
 }
 
 pub(super) fn check_weights(op: &'static str, what: &str, weights: Tensor<1>) -> Result<()> {

@@ -19,7 +19,7 @@ use burn::optim::decay::WeightDecayConfig;
 use burn::tensor::{Device, Tensor};
 
 pub use graphs::{Batch, Sample, fit_graphs};
-pub use links::Pairs;
+pub use links::{Pairs, encode};
 pub use nodes::{Fitted, fit, fit_steps};
 
 /// Anything that goes wrong.

@@ -1,10 +1,15 @@
 //! Splits of edges, and how well scores tell edges from other pairs of nodes.
 
 use crate::{Run, Trouble};
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, Tensor, activation::relu};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{random_edge_split, roc_auc};
-use sparse_tensor::nn::{NodePairs, gcn_normalization, negative_sampling};
+use sparse_tensor::nn::{GcnConv, NodePairs, gcn_normalization, negative_sampling};
+
+/// The embeddings of the encoder of PyG's programs on links: two graph convolutions.
+pub fn encode([conv1, conv2]: &[GcnConv; 2], adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Tensor<2> {
+    conv2.forward(adjacency, relu(conv1.forward_sparse(adjacency, x)))
+}
 
 /// A graph without some of its edges, and pairs to tell apart: edges, and as many pairs of nodes without one.
 pub struct Pairs {

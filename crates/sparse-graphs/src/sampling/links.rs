@@ -118,12 +118,8 @@ impl LinkSampler {
         nodes.dedup();
         let neighbors = self.sampler.try_sample(&nodes, draw)?;
         let row = |node| nodes.binary_search(&node).expect("every end is a seed");
-        let [sources, targets] = [0, 1].map(|end| {
-            let row = |&(source, target): &(usize, usize)| row(if end == 0 { source } else { target });
-            pairs.iter().map(row).collect::<Vec<_>>()
-        });
-        let shape = [nodes.len(); 2];
-        let pairs = NodePairs::from_lists(&sources, &targets, shape, &neighbors.node_ids().device())?;
+        let pairs: Vec<_> = pairs.into_iter().map(|(source, target)| (row(source), row(target))).collect();
+        let pairs = NodePairs::new(&pairs, [nodes.len(); 2], &neighbors.node_ids().device())?;
         Ok(LinkBatch { neighbors, numbers: numbers.to_vec(), pairs })
     }
 }

@@ -22,7 +22,7 @@ pub trait SeedSampler: Clone + Send + Sync + 'static {
     /// What is drawn around some seeds.
     type Batch: Send + 'static;
 
-    /// Number of nodes that can be seeds.
+    /// Number of nodes that can be seeds (of edges, where edges are the seeds).
     fn seed_nodes(&self) -> usize;
 
     /// A batch around `seeds`, which are nodes. The same `draw` gives the same batch.

@@ -2,18 +2,10 @@
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{
-    Tensor,
-    activation::{log_sigmoid, relu},
-};
-use ported::{adam, run};
-use sparse_tensor::CsrTensor;
-use sparse_tensor::nn::{GcnConv, GcnConvConfig, NodePairs, dot_decoder, negative_sampling};
+use burn::tensor::{Tensor, activation::log_sigmoid};
+use ported::{adam, encode, run};
+use sparse_tensor::nn::{GcnConvConfig, NodePairs, dot_decoder, negative_sampling};
 use std::process::ExitCode;
-
-fn encode([conv1, conv2]: &[GcnConv; 2], adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Tensor<2> {
-    conv2.forward(adjacency, relu(conv1.forward_sparse(adjacency, x)))
-}
 
 fn score(z: &Tensor<2>, pairs: &NodePairs) -> Tensor<1> {
     let [attract, repel] = [0, 32].map(|start| z.clone().narrow(1, start, 32));

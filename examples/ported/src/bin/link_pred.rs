@@ -2,18 +2,10 @@
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{
-    Tensor,
-    activation::{log_sigmoid, relu},
-};
-use ported::{adam, run};
-use sparse_tensor::CsrTensor;
-use sparse_tensor::nn::{GcnConv, GcnConvConfig, dot_decoder, negative_sampling};
+use burn::tensor::activation::log_sigmoid;
+use ported::{adam, encode, run};
+use sparse_tensor::nn::{GcnConvConfig, dot_decoder, negative_sampling};
 use std::process::ExitCode;
-
-fn encode([conv1, conv2]: &[GcnConv; 2], adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Tensor<2> {
-    conv2.forward(adjacency, relu(conv1.forward_sparse(adjacency, x)))
-}
 
 fn main() -> ExitCode {
     run("test AUC", |run| {
