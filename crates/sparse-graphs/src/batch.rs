@@ -56,10 +56,15 @@ impl GraphBatch {
             *end += part.dims()[0];
             Some(*end)
         }));
+        Ok(Self::from_parts(adjacency, starts))
+    }
+
+    /// A batch from its block-diagonal adjacency.
+    pub(super) fn from_parts(adjacency: CsrTensor<2>, starts: Vec<usize>) -> Self {
         let ids: Vec<usize> =
             starts.windows(2).enumerate().flat_map(|(id, ends)| std::iter::repeat_n(id, ends[1] - ends[0])).collect();
-        let graph_ids = index_below(&ids, adjacencies.len(), &adjacency.device());
-        Ok(Self { adjacency, graph_ids, starts })
+        let graph_ids = index_below(&ids, starts.len() - 1, &adjacency.device());
+        Self { adjacency, graph_ids, starts }
     }
 
     /// The block-diagonal adjacency of all graphs.

@@ -14,6 +14,7 @@ pub(super) fn number<const D: usize>(one: Tensor<D>) -> f64 {
 }
 
 /// The index arrays of a CSR matrix, read from the device.
+#[derive(Debug)]
 pub(super) struct HostRows {
     ptr: TensorData,
     idx: TensorData,

@@ -3,7 +3,7 @@
 //! - Graphs: one that is built in, folders of files, and generated ones.
 //! - Types of nodes and edges: [`HeteroGraph`], [`HomogeneousGraph`].
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
-//!   [`ClusterPartition`].
+//!   [`ClusterPartition`], [`SaintSampler`], [`ShadowSampler`]; around edges [`LinkSampler`].
 //!   Of types and by time: [`HeteroSampler`], [`MetapathWalks`], [`LastNeighbors`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
@@ -141,12 +141,14 @@ pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
 pub use sampling::last::{LastEvents, LastNeighbors};
-pub use sampling::links::{LinkBatch, LinkSampler, Negatives};
-pub use sampling::loader::{NeighborBatches, NeighborLoader, SeedSampler};
+pub use sampling::links::{LinkBatch, LinkEnds, LinkSampler, Negatives};
+pub use sampling::loader::{NeighborBatches, NeighborLoader, SampledBy, SeedSampler};
 pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;
+pub use sampling::saint::{SaintDraw, SaintNorms, SaintSampler};
 pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
+pub use sampling::shadow::{ShadowBatch, ShadowSampler};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
 pub use sampling::typed::{HeteroSampler, HeteroSamplerConfig, TemporalStrategy};
 pub use sampling::typed_batch::HeteroBatch;

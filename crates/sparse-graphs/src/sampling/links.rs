@@ -3,6 +3,8 @@
 use super::loader::SeedSampler;
 use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
+#[cfg(doc)]
+use super::typed::HeteroSampler;
 use burn::tensor::{Device, Tensor, TensorData};
 use sparse_core::graph::{Stream, mix};
 use sparse_macros::or_panic;
@@ -23,8 +25,63 @@ pub enum Negatives {
     Targets(usize),
 }
 
+/// What a [`LinkSampler`] draws from: [`NeighborSampler`], [`HeteroSampler`], or a sampler of your own.
+pub trait LinkEnds: Clone + Send + Sync + 'static {
+    /// What is drawn around the ends of some pairs.
+    type Batch: Send + 'static;
+
+    /// Number of nodes that can be sources, and of those that can be targets.
+    fn counts(&self) -> [usize; 2];
+
+    /// A batch around the ends of `pairs`, which are in range, and the pairs as rows of its seeds. `times` has the time
+    /// of each pair. The same `draw` gives the same batch.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no batch, for instance for too many nodes, or for times that mean nothing to this sampler.
+    fn try_around(
+        &self,
+        pairs: &[(usize, usize)],
+        times: Option<&[i64]>,
+        draw: u64,
+    ) -> Result<(Self::Batch, NodePairs)>;
+}
+
+impl LinkEnds for NeighborSampler {
+    type Batch = NeighborBatch;
+
+    fn counts(&self) -> [usize; 2] {
+        [self.nodes(); 2]
+    }
+
+    fn try_around(
+        &self,
+        pairs: &[(usize, usize)],
+        times: Option<&[i64]>,
+        draw: u64,
+    ) -> Result<(NeighborBatch, NodePairs)> {
+        if times.is_some() {
+            let message = "edges with times need a HeteroSampler with times, got a NeighborSampler";
+            return Err(SparseError::invalid("LinkSampler::sample", message));
+        }
+        let nodes = different(pairs.iter().flat_map(|&(source, target)| [source, target]).collect());
+        let batch = self.try_sample(&nodes, draw)?;
+        let row = |node| nodes.binary_search(&node).expect("every end is a seed");
+        let rows: Vec<_> = pairs.iter().map(|&(source, target)| (row(source), row(target))).collect();
+        let pairs = NodePairs::new(&rows, [nodes.len(); 2], &batch.node_ids().device())?;
+        Ok((batch, pairs))
+    }
+}
+
+/// The nodes, ascending and each of them once.
+pub(super) fn different(mut nodes: Vec<usize>) -> Vec<usize> {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
 /// A sampler whose seeds are edges. With a [`NeighborLoader`](super::loader::NeighborLoader) it is PyG's
-/// `LinkNeighborLoader`.
+/// `LinkNeighborLoader`, also of types and by time.
 ///
 /// The edges need not be those of the sampled graph, which should have none that the model is to foretell.
 ///
@@ -47,25 +104,61 @@ pub enum Negatives {
 ///     assert_eq!((scores.dims(), batch.labels(&device).dims()), ([6], [6]));
 /// }
 /// ```
+///
+/// Edges from users to items, with the neighbours of both:
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::data::{HeteroSamplerConfig, LinkSampler, Negatives, hetero_block_model};
+/// use sparse_tensor::{nn::dot_decoder, ops::Reduce};
+///
+/// let device = Device::flex();
+/// let relations = [(("user", "likes", "item").into(), 400, 0.8)];
+/// let graph = hetero_block_model(&[("user", 60), ("item", 40)], 4, &relations, 7, &device).unwrap();
+/// let sampler = HeteroSamplerConfig::new(vec![5]).init(&graph.with_reverse(Reduce::Amax), "user");
+/// let links = LinkSampler::new(sampler.with_targets("item"), &[(3, 0), (3, 9), (8, 9)]).unwrap();
+/// let batch = links.with_negatives(Negatives::Pairs(1)).sample(&[0, 2], 0);
+/// // What layers give for users, and for items; here ones.
+/// let [users, items] = ["user", "item"].map(|name| Tensor::ones([batch.neighbors().counts(name)[0], 8], &device));
+/// assert_eq!(dot_decoder(users, items, batch.pairs()).dims(), [4]);
+/// ```
 #[derive(Clone, Debug)]
-pub struct LinkSampler {
-    sampler: NeighborSampler,
+pub struct LinkSampler<S = NeighborSampler> {
+    sampler: S,
     edges: Arc<Vec<(usize, usize)>>,
+    times: Option<Arc<Vec<i64>>>,
     negatives: Negatives,
     by_degree: bool,
 }
 
-impl LinkSampler {
+impl<S: LinkEnds> LinkSampler<S> {
     /// A sampler of the neighbours of `edges`, from source to target. Without negatives until
     /// [`with_negatives`](Self::with_negatives).
     ///
     /// # Errors
     ///
     /// `index_out_of_range` for an end that is no node.
-    pub fn new(sampler: NeighborSampler, edges: &[(usize, usize)]) -> Result<Self> {
-        let ends: Vec<usize> = edges.iter().flat_map(|&(source, target)| [source, target]).collect();
-        check_ids("LinkSampler::new", &ends, sampler.nodes())?;
-        Ok(Self { sampler, edges: Arc::new(edges.to_vec()), negatives: Negatives::None, by_degree: false })
+    pub fn new(sampler: S, edges: &[(usize, usize)]) -> Result<Self> {
+        let (sources, targets): (Vec<_>, Vec<_>) = edges.iter().copied().unzip();
+        for (ends, count) in [sources, targets].iter().zip(sampler.counts()) {
+            check_ids("LinkSampler::new", ends, count)?;
+        }
+        let edges = Arc::new(edges.to_vec());
+        Ok(Self { sampler, edges, times: None, negatives: Negatives::None, by_degree: false })
+    }
+
+    /// When each edge was: a sampler with times ([`HeteroSampler::with_times`]) takes only what is not later. The pairs
+    /// beside an edge have its time. (PyG's `edge_label_time`.)
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if there is not a time for each edge.
+    pub fn with_times(self, times: &[i64]) -> Result<Self> {
+        if times.len() != self.edges.len() {
+            let (expected, got) = (self.edges.len(), times.len());
+            return Err(SparseError::length_mismatch("LinkSampler::with_times", "the times", expected, got));
+        }
+        Ok(Self { times: Some(Arc::new(times.to_vec())), ..self })
     }
 
     /// Which pairs are drawn beside the edges.
@@ -87,16 +180,12 @@ impl LinkSampler {
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a number that no edge has; `overflow` for too many nodes or pairs.
+    /// `index_out_of_range` for a number that no edge has; `overflow` for too many nodes or pairs; `invalid` if only
+    /// one of the edges and the sampler has times.
     #[or_panic]
-    pub fn try_sample(&self, numbers: &[usize], draw: u64) -> Result<LinkBatch> {
+    pub fn try_sample(&self, numbers: &[usize], draw: u64) -> Result<LinkBatch<S::Batch>> {
         const OP: &str = "LinkSampler::sample";
         check_ids(OP, numbers, self.edges.len())?;
-        let mut stream = Stream::new(mix(draw, 0x11_4e));
-        let mut node = |end: fn(&(usize, usize)) -> usize| match self.by_degree {
-            true => end(&self.edges[stream.below(self.edges.len())]),
-            false => stream.below(self.sampler.nodes()),
-        };
         let each = match self.negatives {
             Negatives::None => 0,
             Negatives::Pairs(each) | Negatives::Targets(each) => each,
@@ -105,49 +194,51 @@ impl LinkSampler {
             let got = (numbers.len() as u128).saturating_mul(each as u128 + 1);
             return Err(SparseError::overflow(OP, "the number of pairs", i32::MAX as usize, got));
         }
-        let mut pairs: Vec<(usize, usize)> = numbers.iter().map(|&number| self.edges[number]).collect();
-        for edge in 0..numbers.len() * each {
-            let source = match self.negatives {
-                Negatives::Targets(_) => pairs[edge / each].0,
-                _ => node(|edge| edge.0),
-            };
-            pairs.push((source, node(|edge| edge.1)));
-        }
-        let mut nodes: Vec<usize> = pairs.iter().flat_map(|&(source, target)| [source, target]).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let neighbors = self.sampler.try_sample(&nodes, draw)?;
-        let row = |node| nodes.binary_search(&node).expect("every end is a seed");
-        let pairs: Vec<_> = pairs.into_iter().map(|(source, target)| (row(source), row(target))).collect();
-        let pairs = NodePairs::new(&pairs, [nodes.len(); 2], &neighbors.node_ids().device())?;
+        let (mut stream, counts) = (Stream::new(mix(draw, 0x11_4e)), self.sampler.counts());
+        let mut node = |end: fn(&(usize, usize)) -> usize, count| match self.by_degree {
+            true => end(&self.edges[stream.below(self.edges.len())]),
+            false => stream.below(count),
+        };
+        // The edge of each pair.
+        let of = (0..numbers.len()).chain((0..numbers.len()).flat_map(|edge| std::iter::repeat_n(edge, each)));
+        let of: Vec<usize> = of.map(|at| numbers[at]).collect();
+        let pair = |(at, &edge): (usize, &usize)| match (at < numbers.len(), self.negatives) {
+            (true, _) => self.edges[edge],
+            (_, Negatives::Targets(_)) => (self.edges[edge].0, node(|edge| edge.1, counts[1])),
+            _ => (node(|edge| edge.0, counts[0]), node(|edge| edge.1, counts[1])),
+        };
+        let pairs: Vec<_> = of.iter().enumerate().map(pair).collect();
+        let times = self.times.as_ref().map(|times| of.iter().map(|&edge| times[edge]).collect::<Vec<_>>());
+        let (neighbors, pairs) = self.sampler.try_around(&pairs, times.as_deref(), draw)?;
         Ok(LinkBatch { neighbors, numbers: numbers.to_vec(), pairs })
     }
 }
 
 /// Its seeds are the numbers of the edges.
-impl SeedSampler for LinkSampler {
-    type Batch = LinkBatch;
+impl<S: LinkEnds> SeedSampler for LinkSampler<S> {
+    type Batch = LinkBatch<S::Batch>;
 
     fn seed_nodes(&self) -> usize {
         self.edges.len()
     }
 
-    fn batch(&self, seeds: &[usize], draw: u64) -> LinkBatch {
+    fn batch(&self, seeds: &[usize], draw: u64) -> Self::Batch {
         self.sample(seeds, draw)
     }
 }
 
 /// Some edges, pairs beside them, and the neighbours of all their ends.
 #[derive(Clone, Debug)]
-pub struct LinkBatch {
-    neighbors: NeighborBatch,
+pub struct LinkBatch<B = NeighborBatch> {
+    neighbors: B,
     numbers: Vec<usize>,
     pairs: NodePairs,
 }
 
-impl LinkBatch {
-    /// The sampled neighbours. The seeds are the ends of the pairs, ascending.
-    pub fn neighbors(&self) -> &NeighborBatch {
+impl<B> LinkBatch<B> {
+    /// The sampled neighbours. The seeds are the ends of the pairs, ascending; in a disjoint batch they are the sources
+    /// and then the targets, in the order of the pairs.
+    pub fn neighbors(&self) -> &B {
         &self.neighbors
     }
 
@@ -156,8 +247,9 @@ impl LinkBatch {
         &self.numbers
     }
 
-    /// The edges, and then the pairs beside them, those of the first edge first. They are pairs of rows of
-    /// [`seed_rows`](NeighborBatch::seed_rows).
+    /// The edges, and then the pairs beside them, those of the first edge first. They are pairs of rows of the seeds:
+    /// of [`seed_rows`](NeighborBatch::seed_rows), or the first rows of what a batch of types has for the type of the
+    /// sources and for that of the targets.
     pub fn pairs(&self) -> &NodePairs {
         &self.pairs
     }

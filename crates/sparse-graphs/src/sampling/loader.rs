@@ -7,7 +7,7 @@ use super::typed_batch::HeteroBatch;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
-use sparse_core::graph::mix;
+use sparse_core::graph::{Stream, mix};
 use sparse_ops::extend::check_ids;
 use sparse_ops::{Result, SparseError};
 use std::fmt;
@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{JoinHandle, spawn};
 
-/// What a [`NeighborLoader`] draws from: [`NeighborSampler`], [`HeteroSampler`], or a sampler of your own.
+/// What a [`NeighborLoader`] draws from: [`NeighborSampler`], [`HeteroSampler`], [`SampledBy`] a function, or a sampler
+/// of your own.
 pub trait SeedSampler: Clone + Send + Sync + 'static {
     /// What is drawn around some seeds.
     type Batch: Send + 'static;
@@ -57,6 +58,61 @@ impl SeedSampler for HeteroSampler {
     }
 }
 
+/// A sampler that is a function of the seeds and the number of the draw, below a number of seeds.
+///
+/// Batches of many graphs, shuffled and joined by worker threads:
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::data::{GraphBatch, NeighborLoader, SampledBy, barabasi_albert};
+///
+/// let device = Device::flex();
+/// let graphs: Vec<_> = (5..15).map(|nodes| barabasi_albert(nodes, 2, 7, &device).unwrap()).collect();
+/// let join = SampledBy::new(graphs.len(), move |numbers, _| {
+///     let parts: Vec<_> = numbers.iter().map(|&number| graphs[number].clone()).collect();
+///     (GraphBatch::new(&parts).unwrap(), numbers.to_vec())
+/// });
+/// let loader = NeighborLoader::new(join, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4).unwrap();
+/// assert_eq!(loader.epoch(0).map(|(batch, _)| batch.graphs()).collect::<Vec<_>>(), [4, 4, 2]);
+/// ```
+pub struct SampledBy<B> {
+    seeds: usize,
+    batch: Arc<BatchOf<B>>,
+}
+
+type BatchOf<B> = dyn Fn(&[usize], u64) -> B + Send + Sync;
+
+impl<B> SampledBy<B> {
+    /// A sampler of seeds below `seeds`.
+    pub fn new(seeds: usize, batch: impl Fn(&[usize], u64) -> B + Send + Sync + 'static) -> Self {
+        Self { seeds, batch: Arc::new(batch) }
+    }
+}
+
+impl<B> Clone for SampledBy<B> {
+    fn clone(&self) -> Self {
+        Self { seeds: self.seeds, batch: self.batch.clone() }
+    }
+}
+
+impl<B> fmt::Debug for SampledBy<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SampledBy({} seeds)", self.seeds)
+    }
+}
+
+impl<B: Send + 'static> SeedSampler for SampledBy<B> {
+    type Batch = B;
+
+    fn seed_nodes(&self) -> usize {
+        self.seeds
+    }
+
+    fn batch(&self, seeds: &[usize], draw: u64) -> B {
+        (self.batch)(seeds, draw)
+    }
+}
+
 /// Goes through seeds in batches and samples their neighbours, with worker threads that draw batches ahead.
 ///
 /// The batches of an epoch depend on the loader's seed, the sampler's seed and the number of the epoch: the same bits
@@ -82,6 +138,8 @@ pub struct NeighborLoader<S = NeighborSampler> {
     seeds: Arc<Vec<usize>>,
     batch_size: usize,
     shuffle: bool,
+    /// Of each seed, if they are drawn by them.
+    weights: Option<Arc<Vec<f64>>>,
     drop_last: bool,
     workers: usize,
     prefetch: usize,
@@ -102,7 +160,31 @@ impl<S: SeedSampler> NeighborLoader<S> {
             return Err(SparseError::invalid(OP, "the batch size must be above 0, got 0"));
         }
         let seeds = Arc::new(seeds.to_vec());
-        Ok(Self { sampler, seeds, batch_size, shuffle: true, drop_last: false, workers: 2, prefetch: 2, seed: 0 })
+        let (shuffle, weights, drop_last) = (true, None, false);
+        Ok(Self { sampler, seeds, batch_size, shuffle, weights, drop_last, workers: 2, prefetch: 2, seed: 0 })
+    }
+
+    /// Each epoch draws as many seeds as there are, with replacement, each with a probability in proportion to its
+    /// weight. With `1 / count of its class` all classes are drawn alike. (PyG's `ImbalancedSampler`.)
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if there is not a weight for each seed; `invalid` for a weight that is negative or not finite,
+    /// or if none is above 0.
+    pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
+        const OP: &str = "NeighborLoader::with_weights";
+        if weights.len() != self.seeds.len() {
+            return Err(SparseError::length_mismatch(OP, "the weights", self.seeds.len(), weights.len()));
+        }
+        if let Some(weight) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
+            return Err(SparseError::invalid(OP, format!("a weight must be finite and not below 0, got {weight}")));
+        }
+        let sum: f64 = weights.iter().sum();
+        if !weights.is_empty() && !(sum.is_normal() && sum > 0.0) {
+            return Err(SparseError::invalid(OP, format!("the sum of the weights must be above 0, got {sum}")));
+        }
+        self.weights = Some(Arc::new(weights.to_vec()));
+        Ok(self)
     }
 
     /// Whether the seeds are shuffled in each epoch.
@@ -146,7 +228,9 @@ impl<S: SeedSampler> NeighborLoader<S> {
     #[cfg(feature = "dataset")]
     pub(super) fn with_seeds(mut self, range: Range<usize>) -> Self {
         let end = range.end.min(self.seeds.len());
-        self.seeds = Arc::new(self.seeds[range.start.min(end)..end].to_vec());
+        let range = range.start.min(end)..end;
+        self.seeds = Arc::new(self.seeds[range.clone()].to_vec());
+        self.weights = self.weights.map(|weights| Arc::new(weights[range].to_vec()));
         self
     }
 
@@ -209,15 +293,20 @@ impl<S: SeedSampler> NeighborLoader<S> {
         prepare: impl Fn(S::Batch) -> T + Send + Sync + 'static,
     ) -> NeighborBatches<T> {
         let mut seeds = self.seeds.clone();
-        if self.shuffle {
-            let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(self.seed, epoch));
-            Arc::make_mut(&mut seeds).shuffle(&mut rng);
+        let key = mix(self.seed, epoch);
+        let sums = self.weights.as_ref().map(|weights| running_sums(weights.iter().copied())).unwrap_or_default();
+        if let Some(&all) = sums.last().filter(|all| **all > 0.0) {
+            let mut stream = Stream::new(key);
+            let mut drawn = |_| self.seeds[drawn_by(&sums, stream.unit() * all)];
+            seeds = Arc::new((0..self.seeds.len()).map(&mut drawn).collect());
+        } else if self.shuffle {
+            Arc::make_mut(&mut seeds).shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(key));
         }
         let sampler = self.sampler.clone();
         let work = Arc::new(Work {
             seeds,
             batch_size: self.batch_size,
-            key: mix(self.seed, epoch),
+            key,
             make: Box::new(move |seeds, draw| prepare(sampler.batch(seeds, draw))),
         });
         let count = self.len();
@@ -240,6 +329,21 @@ impl<S: SeedSampler> NeighborLoader<S> {
         });
         NeighborBatches { workers: workers.collect(), work, left: 0..count }
     }
+}
+
+/// The sum of the weights up to each.
+pub(super) fn running_sums(weights: impl Iterator<Item = f64>) -> Vec<f64> {
+    weights
+        .scan(0.0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        })
+        .collect()
+}
+
+/// Which of some weights covers `at`, a part of their sum.
+pub(super) fn drawn_by(sums: &[f64], at: f64) -> usize {
+    sums.partition_point(|&sum| sum <= at).min(sums.len() - 1)
 }
 
 /// What an epoch's batches are made from.
@@ -266,7 +370,8 @@ struct Worker<T> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The batches of an epoch: see [`NeighborLoader::epoch`] and [`NeighborLoader::epoch_with`].
+/// The batches of an epoch: see [`NeighborLoader::epoch`] and [`NeighborLoader::epoch_with`]. Its length is exact, so a
+/// progress bar such as indicatif's takes it (`bar.wrap_iter`).
 pub struct NeighborBatches<T = NeighborBatch> {
     workers: Vec<Worker<T>>,
     work: Arc<Work<T>>,

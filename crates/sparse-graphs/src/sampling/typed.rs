@@ -1,5 +1,8 @@
 //! Neighbour sampling in graphs of types, and by time.
 
+#[cfg(doc)]
+use super::links::LinkSampler;
+use super::links::{LinkEnds, different};
 use super::neighbors::Source;
 #[cfg(doc)]
 use super::sampler::NeighborSampler;
@@ -11,7 +14,7 @@ use burn::tensor::{Device, Int};
 use serde::{Deserialize, Serialize};
 use sparse_core::graph::{Draw, GraphStore, HopEdges, Relabel, expand, mix};
 use sparse_macros::or_panic;
-use sparse_nn::EdgeType;
+use sparse_nn::{EdgeType, NodePairs};
 use sparse_ops::extend::{Parts, check_ids, read_data};
 use sparse_ops::ops::Reduce;
 use sparse_ops::{CsrTensor, Result, SparseError};
@@ -102,6 +105,7 @@ pub struct HeteroSampler {
     pub(super) names: Arc<Vec<String>>,
     pub(super) counts: Arc<Vec<usize>>,
     pub(super) seed_type: usize,
+    target_type: usize,
     times: Option<Arc<Times>>,
 }
 
@@ -175,10 +179,12 @@ impl HeteroSamplerConfig {
         };
         let relations = graph.edges().into_iter().map(relation).collect::<Result<Vec<_>>>()?;
         let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
+        let seed_type = number(seeds).expect("a type of the graph");
         Ok(HeteroSampler {
             relations: Arc::new(relations),
             config: self.clone(),
-            seed_type: number(seeds).expect("a type of the graph"),
+            seed_type,
+            target_type: seed_type,
             names: Arc::new(names),
             counts: Arc::new(counts),
             graph: Arc::new(graph),
@@ -276,6 +282,19 @@ impl HeteroSampler {
         Ok(Self { times, config, ..self.clone() })
     }
 
+    /// The sampler for a [`LinkSampler`] of edges between two types: their sources are of the seeds' type, their targets
+    /// of the type `name`. Without it both are of the seeds' type.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for a type that the graph does not have.
+    #[or_panic]
+    pub fn try_with_targets(&self, name: &str) -> Result<Self> {
+        self.graph.try_nodes_of(name)?;
+        let target_type = self.names.iter().position(|own| own == name).expect("a type of the graph");
+        Ok(Self { target_type, ..self.clone() })
+    }
+
     /// The graph whose rows are sampled: that of [`try_init`](HeteroSamplerConfig::try_init), turned as the direction
     /// says. The edge ids of a batch are positions of stored elements of its adjacencies.
     pub fn graph(&self) -> &HeteroGraph {
@@ -306,7 +325,7 @@ impl HeteroSampler {
         const OP: &str = "HeteroSampler::sample";
         check_ids(OP, seeds, self.nodes())?;
         let times = self.times.as_ref().map(|own| seeds.iter().map(|&seed| own.seeds[seed]).collect::<Vec<_>>());
-        self.run(OP, seeds, times.as_deref(), draw)
+        self.run(OP, [(self.seed_type, seeds), (self.seed_type, &[])], times.as_deref(), draw)
     }
 
     /// A batch around `seeds` at other times than those of their nodes: a time for each seed. (PyG's `input_time`.)
@@ -325,19 +344,27 @@ impl HeteroSampler {
         if times.len() != seeds.len() {
             return Err(SparseError::length_mismatch(OP, "the times", seeds.len(), times.len()));
         }
-        self.run(OP, seeds, Some(times), draw)
+        self.run(OP, [(self.seed_type, seeds), (self.seed_type, &[])], Some(times), draw)
     }
 
-    fn run(&self, op: &'static str, seeds: &[usize], until: Option<&[i64]>, draw: u64) -> Result<HeteroBatch> {
+    /// A batch around nodes of two types, the first of which is the seeds' type.
+    fn run(
+        &self,
+        op: &'static str,
+        seeds: [(usize, &[usize]); 2],
+        until: Option<&[i64]>,
+        draw: u64,
+    ) -> Result<HeteroBatch> {
         let own = &self.config;
         let mut found: Vec<Found> = self.counts.iter().map(|&count| Found::new(count, own.disjoint)).collect();
         let most = self.counts.iter().max().copied().unwrap_or_default();
-        if own.disjoint && (seeds.len() as u128 * most as u128) > i64::MAX as u128 {
-            let got = seeds.len() as u128 * most as u128;
+        let got = seeds.iter().map(|(_, nodes)| nodes.len() as u128).sum::<u128>() * most as u128;
+        if own.disjoint && got > i64::MAX as u128 {
             return Err(SparseError::overflow(op, "the number of trees times nodes", i64::MAX as u128, got));
         }
-        for (tree, &seed) in seeds.iter().enumerate() {
-            found[self.seed_type].local(if own.disjoint { tree } else { 0 }, seed);
+        let nodes = seeds.iter().flat_map(|&(kind, nodes)| nodes.iter().map(move |&node| (kind, node)));
+        for (tree, (kind, node)) in nodes.enumerate() {
+            found[kind].local(if own.disjoint { tree } else { 0 }, node);
         }
         found.iter_mut().for_each(Found::end_hop);
         let mut rows: Vec<Rows> = self.relations.iter().map(|_| Rows::default()).collect();
@@ -378,7 +405,7 @@ impl HeteroSampler {
             Ok((own.kind.clone(), rows.finish(&own.source, &sizes)?))
         });
         let edges = edges.collect::<Result<Vec<_>>>()?;
-        let seeds = (!own.disjoint).then_some(seeds);
+        let seeds = (!own.disjoint).then_some(seeds[0].1);
         Ok(HeteroBatch::new(self.names.iter().cloned().zip(nodes).collect(), edges, self.seed_type(), seeds))
     }
 
@@ -415,6 +442,50 @@ impl HeteroSampler {
         // Positions are those of the view until here.
         parts.iter_mut().for_each(|part| part.drawn.positions = view.own(&part.drawn.positions));
         Ok(parts)
+    }
+}
+
+/// With times, each pair is at the time of its edge. In the disjoint form, and with times, source `i` of `n` pairs has
+/// the tree `i`, and its target the tree `n + i`.
+impl LinkEnds for HeteroSampler {
+    type Batch = HeteroBatch;
+
+    fn counts(&self) -> [usize; 2] {
+        [self.seed_type, self.target_type].map(|kind| self.counts[kind])
+    }
+
+    fn try_around(
+        &self,
+        pairs: &[(usize, usize)],
+        times: Option<&[i64]>,
+        draw: u64,
+    ) -> Result<(HeteroBatch, NodePairs)> {
+        const OP: &str = "LinkSampler::sample";
+        if self.times.is_some() != times.is_some() {
+            let message = "the sampler and the edges must both have times, or none of them";
+            return Err(SparseError::invalid(OP, message));
+        }
+        let one_type = self.seed_type == self.target_type;
+        let (sources, targets): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+        let (sources, targets, rows): (_, _, Vec<_>) = if self.config.disjoint {
+            let first = if one_type { pairs.len() } else { 0 };
+            (sources, targets, (0..pairs.len()).map(|pair| (pair, first + pair)).collect())
+        } else {
+            let (sources, targets) = match one_type {
+                true => (different([sources, targets].concat()), vec![]),
+                false => (different(sources), different(targets)),
+            };
+            let row = |nodes: &[usize], node| nodes.binary_search(&node).expect("every end is a seed");
+            let of_target = if one_type { &sources } else { &targets };
+            let rows = pairs.iter().map(|&(source, target)| (row(&sources, source), row(of_target, target))).collect();
+            (sources, targets, rows)
+        };
+        let until = times.map(|times| [times, times].concat());
+        let seeds = [(self.seed_type, &sources[..]), (self.target_type, &targets[..])];
+        let batch = self.run(OP, seeds, until.as_deref(), draw)?;
+        let count = |kind: usize| Ok::<_, SparseError>(batch.try_counts(&self.names[kind])?[0]);
+        let shape = [count(self.seed_type)?, count(self.target_type)?];
+        Ok((batch, NodePairs::new(&rows, shape, &self.device())?))
     }
 }
 

@@ -1,7 +1,11 @@
 //! Batches of edges with pairs beside them.
 
-use burn::tensor::Device;
-use sparse_tensor::data::{LinkBatch, LinkSampler, Negatives, NeighborLoader, NeighborSamplerConfig, karate};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use sparse_tensor::CsrTensor;
+use sparse_tensor::data::*;
+use sparse_tensor::nn::{EdgeType, NodePairs};
+use sparse_tensor::ops::Reduce;
+use std::collections::BTreeSet;
 
 fn edges() -> Vec<(usize, usize)> {
     vec![(0, 1), (2, 3), (33, 32), (0, 8), (8, 30), (30, 8), (0, 0)]
@@ -86,4 +90,113 @@ fn what_is_no_edge_is_an_error() {
     let many = sampler(vec![1]).with_negatives(Negatives::Targets(usize::MAX));
     assert_eq!(many.try_sample(&[1], 0).unwrap_err().kind(), "overflow");
     assert_eq!(NeighborLoader::new(sampler(vec![1]), &[7], 1).unwrap_err().kind(), "index_out_of_range");
+}
+
+/// Users and items, joined both ways.
+fn shop() -> HeteroGraph {
+    let relations = [(("user", "likes", "item").into(), 300, 0.8), (("user", "knows", "user").into(), 120, 0.8)];
+    let graph = hetero_block_model(&[("user", 40), ("item", 30)], 4, &relations, 7, &Device::flex()).unwrap();
+    graph.with_reverse(Reduce::Amax)
+}
+
+const LIKES: [(usize, usize); 5] = [(3, 0), (3, 9), (39, 29), (0, 9), (8, 8)];
+
+/// Rows of the batch's seeds are those of the pairs' nodes, for types that differ and for one, and with a tree each.
+#[test]
+fn pairs_between_types_are_rows_of_both() {
+    for (target, disjoint) in [("item", false), ("item", true), ("user", false), ("user", true)] {
+        let config = HeteroSamplerConfig::new(vec![3, 2]).with_disjoint(disjoint);
+        let sampler = config.init(&shop(), "user").with_targets(target);
+        let links = LinkSampler::new(sampler, &LIKES).unwrap().with_negatives(Negatives::Targets(2));
+        let batch = links.sample(&[1, 4, 1], 3);
+        let near = batch.neighbors();
+        let [sources, targets] = ["user", target].map(|name| near.node_ids(name));
+        let rows = batch.pairs().to_pairs();
+        let pairs: Vec<_> = rows.iter().map(|&(row, col)| (sources[row], targets[col])).collect();
+        assert_eq!(pairs[..3], [LIKES[1], LIKES[4], LIKES[1]], "{target} {disjoint}");
+        assert!(pairs[3..].iter().map(|pair| pair.0).eq([3, 3, 8, 8, 3, 3]));
+        let seeds = |name: &str| near.counts(name)[0];
+        let expected = match (target, disjoint) {
+            ("item", true) => [9, 9],
+            ("user", true) => [18, 18],
+            _ => ["user", target].map(|name| {
+                let nodes = pairs.iter().flat_map(|&(source, end)| match target {
+                    "user" => vec![source, end],
+                    _ => vec![if name == "user" { source } else { end }],
+                });
+                nodes.collect::<BTreeSet<_>>().len()
+            }),
+        };
+        assert_eq!(["user", target].map(seeds), expected);
+        if disjoint {
+            let trees = |name, row: usize| near.trees(name)[row];
+            assert!(
+                rows.iter()
+                    .enumerate()
+                    .all(|(pair, &(row, col))| { (trees("user", row), trees(target, col)) == (pair, 9 + pair) })
+            );
+        }
+        assert!(near.blocks().all(|edges| edges.iter().any(|(_, block)| block.nnz() > 0)));
+    }
+}
+
+/// A graph of one type has the pairs of a graph without types.
+#[test]
+fn draws_do_not_depend_on_types() {
+    let adjacency = karate(&Device::flex()).adjacency;
+    let graph = HeteroGraph::default().with_nodes("node", TypedNodes::new(34));
+    let graph = graph.with_edges(("node", "to", "node"), adjacency);
+    let typed = LinkSampler::new(HeteroSamplerConfig::new(vec![2]).init(&graph, "node"), &edges()).unwrap();
+    let (typed, plain) = (typed.with_by_degree(true), sampler(vec![2]).with_by_degree(true));
+    for negatives in [Negatives::Pairs(3), Negatives::Targets(2)] {
+        let typed = typed.clone().with_negatives(negatives).sample(&[6, 1], 5);
+        let plain = plain.clone().with_negatives(negatives).sample(&[6, 1], 5);
+        assert_eq!(typed.pairs().to_pairs(), plain.pairs().to_pairs());
+        assert_eq!(typed.neighbors().node_ids("node")[..plain.neighbors().seeds().len()], seeds(&plain));
+    }
+}
+
+/// The time of an edge is the number of its user, so no later user is near an earlier pair.
+#[test]
+fn pairs_see_nothing_later_than_their_edge() {
+    let graph = shop();
+    let of_edges = |(kind, edges): (EdgeType, &CsrTensor<2>)| {
+        let ends = NodePairs::edges(edges).to_pairs();
+        let times = ends.iter().map(|&(row, col)| (if kind.source == "user" { col } else { row }) as i64);
+        let times: Vec<i64> = times.collect();
+        let times = Tensor::<1, Int>::from_data(TensorData::new(times, [ends.len()]), &Device::flex());
+        (kind, edges.int().with_values(times))
+    };
+    let times: Vec<_> = graph.edges().into_iter().map(of_edges).collect();
+    let typed = HeteroSamplerConfig::new(vec![NeighborSampler::ALL; 2]).init(&graph, "user");
+    let typed = typed.with_times(&times, &[0; 40], TemporalStrategy::Uniform).with_targets("item");
+    let links = LinkSampler::new(typed, &LIKES).unwrap().with_negatives(Negatives::Pairs(2));
+    let when = [30, 4, 39, 12, 8];
+    let batch = links.clone().with_times(&when).unwrap().sample(&[0, 1, 2, 3, 4], 1);
+    let near = batch.neighbors();
+    // Seeds may be later: they are ends of the pairs.
+    let of = |tree: usize| match tree % 15 {
+        pair @ 0..5 => when[pair],
+        pair => when[(pair - 5) / 2],
+    };
+    let drawn = near.counts("user")[0]..near.node_ids("user").len();
+    assert!(drawn.len() > 40);
+    assert!(drawn.clone().all(|row| near.node_ids("user")[row] as i64 <= of(near.trees("user")[row])));
+    assert!(drawn.clone().any(|row| near.node_ids("user")[row] > 4));
+
+    let text = links.try_sample(&[0], 0).unwrap_err().to_string();
+    assert!(text.contains("both have times"), "{text}");
+    assert_eq!(links.clone().with_times(&[1]).unwrap_err().kind(), "length_mismatch");
+    let plain = sampler(vec![1]).with_times(&[1, 2, 3, 4, 5, 6, 7]).unwrap();
+    assert!(plain.try_sample(&[0], 0).unwrap_err().to_string().contains("HeteroSampler"));
+}
+
+#[test]
+fn ends_of_types_are_in_range() {
+    let sampler = HeteroSamplerConfig::new(vec![1]).init(&shop(), "user");
+    assert!(sampler.try_with_targets("tag").unwrap_err().to_string().contains("tag"));
+    let sampler = sampler.with_targets("item");
+    assert_eq!(LinkSampler::new(sampler.clone(), &[(40, 0)]).unwrap_err().kind(), "index_out_of_range");
+    assert_eq!(LinkSampler::new(sampler.clone(), &[(0, 30)]).unwrap_err().kind(), "index_out_of_range");
+    assert!(LinkSampler::new(sampler, &[(39, 29)]).is_ok());
 }

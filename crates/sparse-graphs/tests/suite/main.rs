@@ -24,4 +24,5 @@ mod readers;
 mod sampling;
 mod sets;
 mod spread;
+mod subgraphs;
 mod typed_sampling;
