@@ -8,6 +8,7 @@
 //! training on its folder `cora` is timed too.
 
 mod inputs;
+mod loaders;
 #[path = "../shared/memory.rs"]
 mod memory;
 mod moves;
@@ -64,6 +65,7 @@ fn main() {
     products::run(&mut bench, folder.path());
     // What both sides compute is compared in the tests of the layers; here each draws its own dropout.
     training::run(&mut bench, folder.path());
+    loaders::run(&mut bench, folder.path());
     if let Some(path) = &options.json {
         write(path, &options, &tunables, bench.rows);
     }

@@ -394,6 +394,109 @@ def large_gat():
     return large(layers, "edges", 0.005, F.elu, False)
 
 
+def batches(loader, of):
+    return lambda: [torch.tensor([float(of(batch)) for batch in loader])]
+
+
+def loader_options(workers):
+    return dict(num_workers=workers, persistent_workers=workers > 0)
+
+
+def graph_data():
+    from torch_geometric.data import Data
+    a = csr("graph").tocoo()
+    edges = edges_of(torch.from_numpy(a.row).long(), torch.from_numpy(a.col).long(), a.shape[0], "edges")
+    return Data(x=dense("graph.dense", 128), edge_index=edges), torch.from_numpy(raw("loader.seeds", np.int64))
+
+
+def neighbor_loader(workers):
+    from torch_geometric.loader import NeighborLoader
+    data, seeds = graph_data()
+    options = loader_options(workers)
+    loader = NeighborLoader(data, [15, 10], input_nodes=seeds, batch_size=1024, shuffle=True, **options)
+    return batches(loader, lambda batch: batch.x.shape[0])
+
+
+def link_loader(workers):
+    from torch_geometric.loader import LinkNeighborLoader
+    data, seeds = graph_data()
+    data.x = None
+    loader = LinkNeighborLoader(
+        data, [15, 10], edge_label_index=data.edge_index[:, seeds], neg_sampling="binary", batch_size=1024,
+        shuffle=True, **loader_options(workers))
+    return batches(loader, lambda batch: batch.num_nodes)
+
+
+def saint_loader(workers):
+    from torch_geometric.loader import GraphSAINTRandomWalkSampler
+    data, _ = graph_data()
+    data.x, data.num_nodes = None, data.x.shape[0]
+    options = loader_options(workers)
+    loader = GraphSAINTRandomWalkSampler(data, batch_size=4096, walk_length=2, num_steps=8, **options)
+    return batches(loader, lambda batch: batch.num_nodes)
+
+
+def shadow_loader(workers):
+    from torch_geometric.loader import ShaDowKHopSampler
+    data, seeds = graph_data()
+    data.x, data.num_nodes = None, data.x.shape[0]
+    options = loader_options(workers)
+    loader = ShaDowKHopSampler(data, depth=2, num_neighbors=5, node_idx=seeds, batch_size=1024, shuffle=True, **options)
+    return batches(loader, lambda batch: batch.num_nodes)
+
+
+def graph_loader(workers):
+    from torch_geometric.data import Data
+    from torch_geometric.loader import DataLoader
+
+    def ring(n):
+        nodes = torch.arange(n)
+        edges = torch.stack([nodes.repeat(2), torch.cat([(nodes + 1) % n, (nodes - 1) % n])])
+        return Data(x=torch.ones(n, 64), edge_index=edges)
+    graphs = [ring(n) for n in raw("loader.sizes", np.int64).tolist()]
+    loader = DataLoader(graphs, batch_size=256, shuffle=True, **loader_options(workers))
+    return batches(loader, lambda batch: batch.x.shape[0])
+
+
+def typed_loader(workers):
+    from torch_geometric.data import HeteroData
+    from torch_geometric.loader import NeighborLoader
+    data = HeteroData()
+    for name in ("item", "shop", "tag", "user"):
+        data[name].x = dense("typed." + name, 64)
+    data["item"].y = torch.arange(data["item"].num_nodes) * 7919 % 16
+    for ends in (("user", "buys", "item"), ("item", "has", "tag"), ("shop", "sells", "item")):
+        for way, kind in enumerate((ends, (ends[2], "rev_" + ends[1], ends[0]))):
+            a = csr(f"typed.{ends[1]}{way}").tocoo()
+            data[kind].edge_index = torch.from_numpy(np.stack([a.col, a.row]).astype(np.int64))
+    return data.edge_types, NeighborLoader(
+        data, [10, 5], input_nodes=("item", torch.from_numpy(raw("typed.seeds", np.int64))), batch_size=1024,
+        shuffle=True, **loader_options(workers))
+
+
+def typed_batches(workers):
+    return batches(typed_loader(workers)[1], lambda batch: batch["item"].x.shape[0])
+
+
+def typed_step(workers):
+    from torch.nn import functional as F
+    from torch_geometric.nn import HeteroConv, SAGEConv
+    kinds, loader = typed_loader(workers)
+    layers = torch.nn.ModuleList([HeteroConv({kind: SAGEConv(64, out) for kind in kinds}, "sum") for out in (64, 16)])
+    adam = torch.optim.Adam(layers.parameters(), lr=0.01)
+
+    def run():
+        for batch in loader:
+            adam.zero_grad()
+            hidden = {name: x.relu() for name, x in layers[0](batch.x_dict, batch.edge_index_dict).items()}
+            logits = layers[1](hidden, batch.edge_index_dict)["item"][:batch["item"].batch_size]
+            loss = F.cross_entropy(logits, batch["item"].y[:batch["item"].batch_size])
+            loss.backward()
+            adam.step()
+        return [loss.detach()]
+    return run
+
+
 def has(module):
     import importlib.util
     return importlib.util.find_spec(module) is not None
@@ -447,6 +550,15 @@ if has("torch_geometric"):
         "gat step": {"PyG": gat_step}, "gat step, large": {"PyG": large_gat},
         "gcn epoch": {"PyG edges": lambda: gcn_epoch("edges"), "PyG CSR": lambda: gcn_epoch("csr")},
         "gcn epoch, large": {"PyG edges": lambda: large_gcn("edges"), "PyG CSR": lambda: large_gcn("csr")},
+    }
+
+if has("torch_geometric") and (has("torch_sparse") or has("pyg_lib")):
+    # Batches are drawn by the process itself, or by two workers.
+    both = lambda work: {"PyG": lambda: work(0), "PyG 2 workers": lambda: work(2)}
+    WORK |= {
+        "neighbor loader": both(neighbor_loader), "link loader": both(link_loader),
+        "saint loader": both(saint_loader), "shadow loader": both(shadow_loader), "graph loader": both(graph_loader),
+        "typed loader": both(typed_batches), "typed step": both(typed_step),
     }
 
 
