@@ -34,8 +34,8 @@ pub enum SaintDraw {
 /// A node with many edges is drawn more often than another. [`try_norms`](Self::try_norms) counts how often, and gives
 /// weights for the loss of a node and for the message of an edge, with which the expectation over subgraphs is that of
 /// the whole graph. Subgraphs depend on the seed and on the number of the draw. The pattern is read to the host once;
-/// a draw takes 4 bytes for each node of the graph. (PyG's `GraphSAINTNodeSampler`, `GraphSAINTEdgeSampler`, which draws
-/// edges without replacement, and `GraphSAINTRandomWalkSampler`.)
+/// a draw takes 4 bytes for each node of the graph. (PyG's `GraphSAINTNodeSampler`, `GraphSAINTRandomWalkSampler`, and
+/// `GraphSAINTEdgeSampler`, which draws edges without replacement.)
 ///
 /// Source: Zeng, Zhou, Srivastava, Kannan and Prasanna, *GraphSAINT*, ICLR 2020.
 ///

@@ -282,8 +282,8 @@ impl HeteroSampler {
         Ok(Self { times, config, ..self.clone() })
     }
 
-    /// The sampler for a [`LinkSampler`] of edges between two types: their sources are of the seeds' type, their targets
-    /// of the type `name`. Without it both are of the seeds' type.
+    /// The sampler for a [`LinkSampler`] of edges between two types: their sources are of the seeds' type, and their
+    /// targets of the type `name`. Without it both are of the seeds' type.
     ///
     /// # Errors
     ///
