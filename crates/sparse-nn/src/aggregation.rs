@@ -382,7 +382,7 @@ pub(super) fn aggregated(
     let [d_input, d_output] = weight.dims();
     let linear = aggregator.reduce().filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
     let rows = match (x, linear) {
-        (x, Some(reduce)) if d_output <= d_input || matches!(x, Features::Sparse(_)) => {
+        (x, Some(reduce)) if matches!(x, Features::Sparse(_)) || weight_first(adjacency, d_input, d_output) => {
             return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
         }
         (Features::Dense(x), _) => weighted(adjacency, x.clone(), aggregator)?,
@@ -391,6 +391,14 @@ pub(super) fn aggregated(
         }
     };
     Features::Dense(rows).times(op, weight)
+}
+
+/// Whether `A (X W)` costs no more than `(A X) W`. The dense product is of the sources, or of the targets, which are few
+/// in a sampled neighbourhood; the sparse one takes as long for a column of an element as some 16 multiplications.
+fn weight_first(adjacency: &CsrTensor<2>, d_input: usize, d_output: usize) -> bool {
+    let [targets, sources] = adjacency.dims().map(|rows| rows as f64);
+    let (dense, element) = ((d_input * d_output) as f64, 16.0 * adjacency.nnz() as f64);
+    sources * dense + element * d_output as f64 <= targets * dense + element * d_input as f64
 }
 
 /// What [`Aggregation::Std`] takes for 0.
