@@ -42,11 +42,12 @@ pub struct SageConvConfig {
 /// `A` `[M, N]` has a row for each target and a column for each source; its values multiply the messages. A graph whose
 /// values are 1 gives PyG's `SAGEConv`, which has no edge weights; DGL's `SAGEConv` uses weights as here.
 ///
-/// For add and mean the product is computed in the cheaper order, `A (X W)` or `(A X) W`; the results differ by
-/// rounding. Sparse features stay sparse with add and mean. Gradients reach the weights, the features and the values
+/// For add and mean the product is computed in the cheaper order, `A (X W)` or `(A X) W`, by the shapes and nnz; the
+/// results differ by rounding. Sparse features stay sparse with add and mean. Gradients reach the weights, the features and the values
 /// of `A`.
 ///
-/// Cost: `O(nnz * F + N * d_input * d_output)`, with `F` the smaller number of features (for max that of the input).
+/// Cost: `O(nnz * F + n * d_input * d_output)`, with `F` a number of features (for max that of the input) and `n` that
+/// of sources or of targets.
 ///
 /// Source: Hamilton, Ying, Leskovec, *Inductive representation learning on large graphs*, NeurIPS 2017.
 ///
