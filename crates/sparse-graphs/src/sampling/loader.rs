@@ -180,7 +180,7 @@ impl<S: SeedSampler> NeighborLoader<S> {
             return Err(SparseError::invalid(OP, format!("a weight must be finite and not below 0, got {weight}")));
         }
         let sum: f64 = weights.iter().sum();
-        if !weights.is_empty() && !(sum.is_normal() && sum > 0.0) {
+        if !weights.is_empty() && (!sum.is_normal() || sum <= 0.0) {
             return Err(SparseError::invalid(OP, format!("the sum of the weights must be above 0, got {sum}")));
         }
         self.weights = Some(Arc::new(weights.to_vec()));
