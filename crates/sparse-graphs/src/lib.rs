@@ -141,13 +141,14 @@ pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
 pub use sampling::last::{LastEvents, LastNeighbors};
-pub use sampling::links::{LinkBatch, LinkEnds, LinkSampler, Negatives};
-pub use sampling::loader::{NeighborBatches, NeighborLoader, SampledBy, SeedSampler};
+pub use sampling::links::{LinkBatch, LinkSampler, Negatives};
+pub use sampling::loader::{NeighborBatches, NeighborLoader, SampledBy};
 pub use sampling::metapath::MetapathWalks;
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;
 pub use sampling::saint::{SaintDraw, SaintNorms, SaintSampler};
 pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
+pub use sampling::seeds::{LinkEnds, SeedSampler};
 pub use sampling::shadow::{ShadowBatch, ShadowSampler};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
 pub use sampling::typed::{HeteroSampler, HeteroSamplerConfig, TemporalStrategy};

@@ -393,8 +393,8 @@ pub(super) fn aggregated(
     Features::Dense(rows).times(op, weight)
 }
 
-/// Whether `A (X W)` costs no more than `(A X) W`. The dense product is of the sources, or of the targets, which are few
-/// in a sampled neighbourhood; the sparse one takes as long for a column of an element as some 16 multiplications.
+/// Whether `A (X W)` costs no more than `(A X) W`. The dense product is of the sources, or of the targets, which are
+/// few in a sampled neighbourhood; the sparse one takes as long for a column of an element as some 16 multiplications.
 fn weight_first(adjacency: &CsrTensor<2>, d_input: usize, d_output: usize) -> bool {
     let [targets, sources] = adjacency.dims().map(|rows| rows as f64);
     let (dense, element) = ((d_input * d_output) as f64, 16.0 * adjacency.nnz() as f64);

@@ -43,8 +43,8 @@ pub struct SageConvConfig {
 /// values are 1 gives PyG's `SAGEConv`, which has no edge weights; DGL's `SAGEConv` uses weights as here.
 ///
 /// For add and mean the product is computed in the cheaper order, `A (X W)` or `(A X) W`, by the shapes and nnz; the
-/// results differ by rounding. Sparse features stay sparse with add and mean. Gradients reach the weights, the features and the values
-/// of `A`.
+/// results differ by rounding. Sparse features stay sparse with add and mean. Gradients reach the weights, the features
+/// and the values of `A`.
 ///
 /// Cost: `O(nnz * F + n * d_input * d_output)`, with `F` a number of features (for max that of the input) and `n` that
 /// of sources or of targets.

@@ -1,8 +1,8 @@
 //! Edges as seeds: the neighbours of their ends, beside pairs that are drawn to have no edge.
 
-use super::loader::SeedSampler;
 use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
+use super::seeds::{LinkEnds, SeedSampler};
 #[cfg(doc)]
 use super::typed::HeteroSampler;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -23,61 +23,6 @@ pub enum Negatives {
     Pairs(usize),
     /// So many other targets for the source of each edge. (PyG's `"triplet"`.)
     Targets(usize),
-}
-
-/// What a [`LinkSampler`] draws from: [`NeighborSampler`], [`HeteroSampler`], or a sampler of your own.
-pub trait LinkEnds: Clone + Send + Sync + 'static {
-    /// What is drawn around the ends of some pairs.
-    type Batch: Send + 'static;
-
-    /// Number of nodes that can be sources, and of those that can be targets.
-    fn counts(&self) -> [usize; 2];
-
-    /// A batch around the ends of `pairs`, which are in range, and the pairs as rows of its seeds. `times` has the time
-    /// of each pair. The same `draw` gives the same batch.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no batch, for instance for too many nodes, or for times that mean nothing to this sampler.
-    fn try_around(
-        &self,
-        pairs: &[(usize, usize)],
-        times: Option<&[i64]>,
-        draw: u64,
-    ) -> Result<(Self::Batch, NodePairs)>;
-}
-
-impl LinkEnds for NeighborSampler {
-    type Batch = NeighborBatch;
-
-    fn counts(&self) -> [usize; 2] {
-        [self.nodes(); 2]
-    }
-
-    fn try_around(
-        &self,
-        pairs: &[(usize, usize)],
-        times: Option<&[i64]>,
-        draw: u64,
-    ) -> Result<(NeighborBatch, NodePairs)> {
-        if times.is_some() {
-            let message = "edges with times need a HeteroSampler with times, got a NeighborSampler";
-            return Err(SparseError::invalid("LinkSampler::sample", message));
-        }
-        let nodes = different(pairs.iter().flat_map(|&(source, target)| [source, target]).collect());
-        let batch = self.try_sample(&nodes, draw)?;
-        let row = |node| nodes.binary_search(&node).expect("every end is a seed");
-        let rows: Vec<_> = pairs.iter().map(|&(source, target)| (row(source), row(target))).collect();
-        let pairs = NodePairs::new(&rows, [nodes.len(); 2], &batch.node_ids().device())?;
-        Ok((batch, pairs))
-    }
-}
-
-/// The nodes, ascending and each of them once.
-pub(super) fn different(mut nodes: Vec<usize>) -> Vec<usize> {
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
 }
 
 /// A sampler whose seeds are edges. With a [`NeighborLoader`](super::loader::NeighborLoader) it is PyG's

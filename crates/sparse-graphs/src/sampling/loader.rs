@@ -1,9 +1,7 @@
 //! Batches of sampled neighbours for an epoch, drawn ahead by worker threads.
 
-use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
-use super::typed::HeteroSampler;
-use super::typed_batch::HeteroBatch;
+use super::seeds::SeedSampler;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
@@ -16,47 +14,6 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{JoinHandle, spawn};
-
-/// What a [`NeighborLoader`] draws from: [`NeighborSampler`], [`HeteroSampler`], [`SampledBy`] a function, or a sampler
-/// of your own.
-pub trait SeedSampler: Clone + Send + Sync + 'static {
-    /// What is drawn around some seeds.
-    type Batch: Send + 'static;
-
-    /// Number of nodes that can be seeds (of edges, where edges are the seeds).
-    fn seed_nodes(&self) -> usize;
-
-    /// A batch around `seeds`, which are nodes. The same `draw` gives the same batch.
-    ///
-    /// # Panics
-    ///
-    /// Where there is no batch, for instance for too many nodes.
-    fn batch(&self, seeds: &[usize], draw: u64) -> Self::Batch;
-}
-
-impl SeedSampler for NeighborSampler {
-    type Batch = NeighborBatch;
-
-    fn seed_nodes(&self) -> usize {
-        self.nodes()
-    }
-
-    fn batch(&self, seeds: &[usize], draw: u64) -> NeighborBatch {
-        self.sample(seeds, draw)
-    }
-}
-
-impl SeedSampler for HeteroSampler {
-    type Batch = HeteroBatch;
-
-    fn seed_nodes(&self) -> usize {
-        self.nodes()
-    }
-
-    fn batch(&self, seeds: &[usize], draw: u64) -> HeteroBatch {
-        self.sample(seeds, draw)
-    }
-}
 
 /// A sampler that is a function of the seeds and the number of the draw, below a number of seeds.
 ///

@@ -14,6 +14,7 @@ pub(crate) mod neighbors;
 pub(super) mod node_map;
 pub(super) mod saint;
 pub(crate) mod sampler;
+pub(super) mod seeds;
 pub(super) mod shadow;
 pub(super) mod subgraph;
 pub(super) mod typed;

@@ -1,7 +1,7 @@
 //! GraphSAINT: small subgraphs to train on, and weights that undo what their choice favours.
 
-use super::links::different;
-use super::loader::{SeedSampler, drawn_by, running_sums};
+use super::loader::{drawn_by, running_sums};
+use super::seeds::{SeedSampler, different};
 use super::subgraph::Subgraph;
 use crate::host::{HostRows, signed, unsigned};
 use burn::tensor::{Tensor, TensorData};

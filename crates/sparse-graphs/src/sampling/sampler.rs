@@ -1,6 +1,7 @@
 //! Neighbour sampling.
 
 use super::neighbors::{NeighborBatch, Source, Values};
+use super::seeds::{LinkEnds, SeedSampler, different};
 use crate::host::HostRows;
 use crate::host::signed;
 use crate::transform::try_to_undirected;
@@ -9,6 +10,7 @@ use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use sparse_core::graph::{Draw, GraphStore, Hops, Relabel, Slices, mix, sample_hops};
 use sparse_macros::or_panic;
+use sparse_nn::NodePairs;
 use sparse_ops::extend::{Parts, check_ids, check_square, read_data};
 use sparse_ops::ops::Reduce;
 use sparse_ops::{CsrTensor, Result, SparseError};
@@ -352,6 +354,44 @@ impl NeighborSampler {
             tables.push(table);
         }
         hops
+    }
+}
+
+impl SeedSampler for NeighborSampler {
+    type Batch = NeighborBatch;
+
+    fn seed_nodes(&self) -> usize {
+        self.nodes()
+    }
+
+    fn batch(&self, seeds: &[usize], draw: u64) -> NeighborBatch {
+        self.sample(seeds, draw)
+    }
+}
+
+impl LinkEnds for NeighborSampler {
+    type Batch = NeighborBatch;
+
+    fn counts(&self) -> [usize; 2] {
+        [self.nodes(); 2]
+    }
+
+    fn try_around(
+        &self,
+        pairs: &[(usize, usize)],
+        times: Option<&[i64]>,
+        draw: u64,
+    ) -> Result<(NeighborBatch, NodePairs)> {
+        if times.is_some() {
+            let message = "edges with times need a HeteroSampler with times, got a NeighborSampler";
+            return Err(SparseError::invalid("LinkSampler::sample", message));
+        }
+        let nodes = different(pairs.iter().flat_map(|&(source, target)| [source, target]).collect());
+        let batch = self.try_sample(&nodes, draw)?;
+        let row = |node| nodes.binary_search(&node).expect("every end is a seed");
+        let rows: Vec<_> = pairs.iter().map(|&(source, target)| (row(source), row(target))).collect();
+        let pairs = NodePairs::new(&rows, [nodes.len(); 2], &batch.node_ids().device())?;
+        Ok((batch, pairs))
     }
 }
 

@@ -1,6 +1,6 @@
 //! ShaDow: a small graph around each seed.
 
-use super::loader::SeedSampler;
+use super::seeds::SeedSampler;
 use super::typed::{HeteroSampler, HeteroSamplerConfig};
 use crate::batch::GraphBatch;
 use crate::hetero::{HeteroGraph, TypedNodes};

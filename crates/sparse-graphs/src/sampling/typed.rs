@@ -2,11 +2,11 @@
 
 #[cfg(doc)]
 use super::links::LinkSampler;
-use super::links::{LinkEnds, different};
 use super::neighbors::Source;
 #[cfg(doc)]
 use super::sampler::NeighborSampler;
 use super::sampler::{Direction, HostStore, host_store};
+use super::seeds::{LinkEnds, SeedSampler, different};
 use super::typed_batch::{BatchNodes, HeteroBatch, Rows};
 use crate::hetero::{HeteroGraph, about};
 use burn::config::Config;
@@ -447,6 +447,18 @@ impl HeteroSampler {
 
 /// With times, each pair is at the time of its edge. In the disjoint form, and with times, source `i` of `n` pairs has
 /// the tree `i`, and its target the tree `n + i`.
+impl SeedSampler for HeteroSampler {
+    type Batch = HeteroBatch;
+
+    fn seed_nodes(&self) -> usize {
+        self.nodes()
+    }
+
+    fn batch(&self, seeds: &[usize], draw: u64) -> HeteroBatch {
+        self.sample(seeds, draw)
+    }
+}
+
 impl LinkEnds for HeteroSampler {
     type Batch = HeteroBatch;
 
