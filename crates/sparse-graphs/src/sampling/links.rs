@@ -154,7 +154,7 @@ impl<S: LinkEnds> LinkSampler<S> {
         };
         let pairs: Vec<_> = of.iter().enumerate().map(pair).collect();
         let times = self.times.as_ref().map(|times| of.iter().map(|&edge| times[edge]).collect::<Vec<_>>());
-        let (neighbors, pairs) = self.sampler.try_around(&pairs, times.as_deref(), draw)?;
+        let (neighbors, pairs) = self.sampler.around(&pairs, times.as_deref(), draw)?;
         Ok(LinkBatch { neighbors, numbers: numbers.to_vec(), pairs })
     }
 }

@@ -1,5 +1,6 @@
 //! Batches of sampled neighbours for an epoch, drawn ahead by worker threads.
 
+use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
 use super::seeds::SeedSampler;
 use rand::SeedableRng;

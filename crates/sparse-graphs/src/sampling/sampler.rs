@@ -376,12 +376,7 @@ impl LinkEnds for NeighborSampler {
         [self.nodes(); 2]
     }
 
-    fn try_around(
-        &self,
-        pairs: &[(usize, usize)],
-        times: Option<&[i64]>,
-        draw: u64,
-    ) -> Result<(NeighborBatch, NodePairs)> {
+    fn around(&self, pairs: &[(usize, usize)], times: Option<&[i64]>, draw: u64) -> Result<(NeighborBatch, NodePairs)> {
         if times.is_some() {
             let message = "edges with times need a HeteroSampler with times, got a NeighborSampler";
             return Err(SparseError::invalid("LinkSampler::sample", message));

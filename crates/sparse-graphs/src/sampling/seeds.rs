@@ -42,12 +42,7 @@ pub trait LinkEnds: Clone + Send + Sync + 'static {
     /// # Errors
     ///
     /// Where there is no batch, for instance for too many nodes, or for times that mean nothing to this sampler.
-    fn try_around(
-        &self,
-        pairs: &[(usize, usize)],
-        times: Option<&[i64]>,
-        draw: u64,
-    ) -> Result<(Self::Batch, NodePairs)>;
+    fn around(&self, pairs: &[(usize, usize)], times: Option<&[i64]>, draw: u64) -> Result<(Self::Batch, NodePairs)>;
 }
 
 /// The nodes, ascending and each of them once.

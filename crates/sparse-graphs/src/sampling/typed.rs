@@ -466,12 +466,7 @@ impl LinkEnds for HeteroSampler {
         [self.seed_type, self.target_type].map(|kind| self.counts[kind])
     }
 
-    fn try_around(
-        &self,
-        pairs: &[(usize, usize)],
-        times: Option<&[i64]>,
-        draw: u64,
-    ) -> Result<(HeteroBatch, NodePairs)> {
+    fn around(&self, pairs: &[(usize, usize)], times: Option<&[i64]>, draw: u64) -> Result<(HeteroBatch, NodePairs)> {
         const OP: &str = "LinkSampler::sample";
         if self.times.is_some() != times.is_some() {
             let message = "the sampler and the edges must both have times, or none of them";
