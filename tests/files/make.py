@@ -7,6 +7,8 @@ import collections, gzip, io, json, pathlib, pickle, shutil
 
 import numpy as np
 import scipy.io, scipy.sparse as sp
+import torch
+from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.io import read_planetoid_data
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -191,8 +193,106 @@ def text():
         packed(ogb / f"split/time/{name}.csv.gz", nodes)
 
 
+def small_graphs():
+    """Rings with features; an edge of two of them is listed twice, and one has a self loop."""
+    rng = np.random.default_rng(7)
+    graphs = []
+    for nodes in [3, 1, 5]:
+        ends = np.array([[n, (n + 1) % nodes] for n in range(nodes)] + [[0, nodes - 1]], np.int64).T
+        floats = lambda *shape: torch.from_numpy(rng.integers(-8, 8, shape).astype(np.float32) / 4)
+        graphs.append(Data(
+            x=floats(nodes, 2), edge_index=torch.from_numpy(ends), edge_attr=floats(ends.shape[1], 3),
+            y=torch.tensor([[float(nodes), 0.5]]), pos=floats(nodes, 3).double(), z=torch.arange(nodes),
+            face=torch.zeros(3, 2, dtype=torch.int64), mask=torch.arange(nodes) % 2 == 0, name=f"ring {nodes}"))
+    return graphs
+
+
+def pyg():
+    """What PyG and PyTorch save."""
+    folder = fresh("pyg")
+    graphs = small_graphs()
+    data, slices = InMemoryDataset.collate(graphs)
+    torch.save((data.to_dict(), slices, Data), folder / "joined.pt")
+    torch.save((graphs[2].to_dict(), None, Data), folder / "one.pt")
+    torch.save(graphs[0], folder / "data.pt")
+    torch.save(graphs, folder / "list.pt")
+    torch.save([[graph.to_dict() for graph in graphs[:2]], [graphs[2].to_dict()]], folder / "dicts.pt")
+    # Without features the number of nodes is that of the graph.
+    bare = [Data(edge_index=torch.tensor([[0], [1]]), num_nodes=n) for n in [2, 4]]
+    data, slices = InMemoryDataset.collate(bare)
+    torch.save((data.to_dict(), slices, Data), folder / "bare.pt")
+    turned = torch.arange(6, dtype=torch.int64).reshape(3, 2) % 3
+    torch.save(Data(edge_index=turned.T, x=torch.arange(12.0).reshape(4, 3)[1:, ::2]), folder / "strided.pt")
+    kinds = [torch.float16, torch.bfloat16, torch.int16, torch.int8, torch.uint8, torch.int32, torch.float64]
+    arrays = {str(kind).split(".")[1]: torch.arange(3).to(kind) for kind in kinds}
+    torch.save(Data(edge_index=torch.zeros(2, 0, dtype=torch.int64), **arrays), folder / "kinds.pt")
+    hostile(folder)
+    flat = lambda array: array.double().flatten().tolist()
+    return [{"nodes": graph.num_nodes, "edges": graph.edge_index.T.tolist(), "x": flat(graph.x),
+             "edge_attr": flat(graph.edge_attr), "y": flat(graph.y), "pos": flat(graph.pos), "z": graph.z.tolist(),
+             "mask": flat(graph.mask)} for graph in graphs]
+
+
+def hostile(folder):
+    """What the reader must refuse, under the name of what is wrong."""
+    edges = torch.tensor([[0, 1], [1, 2]])
+    data, slices = InMemoryDataset.collate(small_graphs())
+    joined = lambda **other: (data.to_dict(), slices | other, Data)
+    files = {
+        "no_edges": Data(x=torch.zeros(2, 1)),
+        "edges_of_three": Data(edge_index=torch.zeros(3, 2, dtype=torch.int64)),
+        "node_outside": Data(edge_index=edges, x=torch.zeros(2, 1)),
+        "rows_of_x": Data(edge_index=edges, x=torch.zeros(2, 1), num_nodes=3),
+        "rows_of_edges": Data(edge_index=edges, edge_attr=torch.zeros(3, 1)),
+        "cubes": Data(edge_index=edges, x=torch.zeros(3, 1, 1)),
+        "billions": Data(edge_index=edges, num_nodes=1 << 36),
+        "expanded": Data(edge_index=edges, y=torch.zeros(1).expand(1 << 40)),
+        "complex": Data(edge_index=edges, y=torch.zeros(2, dtype=torch.complex64)),
+        "slices_descend": joined(x=torch.tensor([0, 4, 3, 9])),
+        "slices_end": joined(x=torch.tensor([0, 3, 4, 8])),
+        "slices_begin": joined(pos=torch.tensor([1, 3, 4, 9])),
+        "slices_count": joined(y=torch.tensor([0, 1, 3])),
+        "slices_matrix": joined(y=torch.zeros(2, 2, dtype=torch.int64)),
+        "words": ["words"],
+        "text": "text",
+    }
+    for name, value in files.items():
+        torch.save(value, folder / f"not_{name}.pt")
+
+
+def acm():
+    """A small graph in the form of ACM3025.pkl, with matrices of each kind."""
+    folder = fresh("acm")
+    ring = np.eye(4) + np.eye(4, k=1)
+    data = {
+        "feature": sp.csc_matrix(np.array([[0, 1.5, 0], [2, 0, 0], [0, 0, 0], [0, 0, 3]])),
+        "label": sp.coo_matrix(np.array([[1, 0], [0, 1], [1, 0], [0, 0]])),
+        "PAP": sp.csr_matrix(ring),
+        "PLP": sp.coo_matrix(ring.T),
+        "train_idx": np.array([[0]]),
+        "val_idx": np.array([[1]], np.uint16),
+        "test_idx": np.array([[2]], np.int32),
+    }
+    for protocol in [2, 4]:
+        (folder / f"protocol{protocol}.pkl").write_bytes(pickle.dumps(data, protocol))
+    outside = sp.coo_matrix(ring)
+    outside.row[-1], outside.col[-1] = 4, 0
+    hostile = {
+        "dict": [1],
+        "plp": {key: value for key, value in data.items() if key != "PLP"},
+        "square": data | {"PAP": sp.csr_matrix(ring[:, :3])},
+        "label": data | {"label": sp.csr_matrix(np.eye(3, 2))},
+        "split": data | {"test_idx": np.array([4])},
+        "known": data | {"val_idx": np.array([3])},
+        "inside": data | {"PLP": outside},
+    }
+    for name, value in hostile.items():
+        (folder / f"not_{name}.pkl").write_bytes(pickle.dumps(value, 4))
+
+
 if __name__ == "__main__":
     npy()
     text()
-    answers = {"npz": npz(), "planetoid": planetoid()}
+    acm()
+    answers = {"npz": npz(), "planetoid": planetoid(), "pyg": pyg()}
     (HERE / "expected.json").write_text(json.dumps(answers) + "\n")

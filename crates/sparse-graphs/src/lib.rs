@@ -23,6 +23,7 @@
 //!
 //! This is the crate `sparse-graphs`, which `sparse-tensor` has as `data` with the feature `data`.
 
+mod acm;
 mod agreement;
 mod algorithms;
 mod augment;
@@ -53,6 +54,7 @@ mod magnn;
 pub(crate) mod mapped;
 mod metrics;
 mod movie_lens;
+mod numpy;
 mod ogb;
 mod ogb_hetero;
 mod pagerank;
@@ -63,6 +65,8 @@ mod planetoid;
 mod points;
 mod ppi;
 mod propagation;
+#[cfg(feature = "npz")]
+mod pyg;
 mod ranked;
 mod reordering;
 #[cfg(feature = "npz")]
@@ -73,12 +77,15 @@ mod shapes;
 mod sources;
 mod split;
 mod taobao;
+#[cfg(feature = "npz")]
+mod torch_file;
 mod transform;
 mod triples;
 mod tu;
 #[cfg(feature = "npz")]
 mod upfd;
 
+pub use acm::{read_acm, read_acm_with};
 pub use agreement::{
     F1Average, adjusted_rand_index, f1_score, normalized_mutual_information, try_adjusted_rand_index, try_f1_score,
     try_normalized_mutual_information,
@@ -130,6 +137,8 @@ pub use propagation::{
     correct_predictions, label_propagation, smooth_predictions, try_correct_predictions, try_label_propagation,
     try_smooth_predictions,
 };
+#[cfg(feature = "npz")]
+pub use pyg::{PygGraph, read_pyg, read_pyg_with};
 pub use ranked::{
     map_at_k, mrr_at_k, ndcg_at_k, precision_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k,
     try_precision_at_k, try_recall_at_k,

@@ -33,6 +33,9 @@ pub(super) enum Node<'a> {
     /// `module name`.
     Global(String),
     Object(Box<Object>),
+    /// What lies outside the pickle, by its name there.
+    #[cfg_attr(not(feature = "npz"), expect(dead_code))]
+    Outside(Value),
 }
 
 /// An object: what was called with which arguments, the state that it was given later, and the items that were set.
@@ -270,6 +273,10 @@ impl<'a> Machine<'a> {
                     _ => return Err("a state must belong to an object".into()),
                 }
                 return Ok(None);
+            }
+            b'Q' => {
+                let name = self.pop()?;
+                self.put(Node::Outside(name))
             }
             b'p' => {
                 let key = decimal(self.line()?)?;

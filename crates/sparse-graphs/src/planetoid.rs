@@ -2,14 +2,14 @@
 
 use super::graph::{Graph, Splits, each_once, undirected};
 use super::labels::Labels;
+use super::numpy::{Rows, array};
 use super::pickle::{Pickle, Value};
 use super::sources::check_dtype;
-use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
+use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
-use sparse_files::io::npy;
 use sparse_files::io::source::{Files, Lines, shown, silent, text, whole};
 use sparse_ops::extend::{Allowed, ints};
-use sparse_ops::{CooTensor, Result, SparseError, dtype_name};
+use sparse_ops::{CooTensor, Result, SparseError};
 use std::path::Path;
 
 /// The files of a graph: features, classes, edges, test nodes.
@@ -75,7 +75,7 @@ pub fn read_planetoid_with(
     };
     let at =
         |part: &'static str| move |message: String| SparseError::invalid(OP, format!("ind.{name}.{part}: {message}"));
-    let mut matrix = |part| Rows::read(&bytes(&mut files, part)?).map_err(at(part));
+    let mut matrix = |part| rows(&bytes(&mut files, part)?).map_err(at(part));
     let (x, allx, tx) = (matrix("x")?, matrix("allx")?, matrix("tx")?);
     let mut classes = |part| Classes::read(&bytes(&mut files, part)?).map_err(at(part));
     let (y, ally, ty) = (classes("y")?, classes("ally")?, classes("ty")?);
@@ -169,86 +169,10 @@ fn read_ids(path: &Path, progress: &mut Progress<'_>) -> Result<Vec<usize>> {
     Ok(ids)
 }
 
-/// An array of NumPy in a pickle: shape, whether in Fortran order, elements.
-fn array(pickle: &Pickle<'_>, value: Value) -> Result<(Vec<usize>, bool, TensorData), String> {
-    let class = pickle.class(value).unwrap_or("none");
-    if !matches!(class, "numpy.core.multiarray _reconstruct" | "numpy._core.multiarray _reconstruct") {
-        return Err(format!("an array of NumPy is due, got {class}"));
-    }
-    const RULE: &str = "an array must have its shape, dtype, order and bytes";
-    let state = pickle.object(value).and_then(|object| pickle.list(object.state?)).ok_or(RULE)?;
-    let &[_, shape, descr, fortran, bytes] = &state[..] else { return Err(RULE.into()) };
-    let shape = pickle.list(shape).ok_or(RULE)?.iter().map(|&size| match size {
-        Value::Int(size) => usize::try_from(size).ok(),
-        _ => None,
-    });
-    let shape: Vec<usize> = shape.collect::<Option<_>>().ok_or(RULE)?;
-    let dtype_object = pickle.object(descr).filter(|_| pickle.class(descr) == Some("numpy dtype")).ok_or(RULE)?;
-    let name = pickle.list(dtype_object.args).and_then(|args| pickle.text(*args.first()?)).ok_or(RULE)?;
-    let order = dtype_object.state.and_then(|state| pickle.text(*pickle.list(state)?.get(1)?)).unwrap_or("|");
-    let dtype = format!("{order}{name}");
-    let elements = npy::elements(&dtype, &pickle.bytes(bytes).ok_or(RULE)?)?;
-    let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
-    if count != Some(elements.num_elements()) {
-        return Err(format!("the shape {shape:?} must fit {} elements of {dtype}", elements.num_elements()));
-    }
-    Ok((shape, matches!(fortran, Value::Bool(true) | Value::Int(1)), elements))
-}
-
-fn integers(pickle: &Pickle<'_>, value: Value) -> Result<Vec<i64>, String> {
-    let (_, _, elements) = array(pickle, value)?;
-    match elements.dtype() {
-        DType::I32 | DType::I64 | DType::U8 => Ok(elements.iter().collect()),
-        other => Err(format!("an array of integers is due, got {}", dtype_name(other))),
-    }
-}
-
-/// The rows of a sparse matrix.
-struct Rows {
-    cols: usize,
-    ptr: Vec<usize>,
-    idx: Vec<i64>,
-    values: Vec<f64>,
-}
-
-impl Rows {
-    fn read(bytes: &[u8]) -> Result<Self, String> {
-        let pickle = Pickle::read(bytes)?;
-        let class = pickle.class(pickle.top).unwrap_or("none");
-        if !class.ends_with(" csr_matrix") {
-            return Err(format!("a csr_matrix of SciPy is due, got {class}"));
-        }
-        let state = pickle.object(pickle.top).and_then(|object| pickle.entries(object.state?));
-        let state = state.ok_or("a matrix must have its arrays")?;
-        let part = |name: &str| {
-            let found = state.iter().rev().find(|(key, _)| pickle.text(*key) == Some(name));
-            found.map(|&(_, value)| value).ok_or_else(|| format!("a matrix must have {name}, got none"))
-        };
-        let ptr = integers(&pickle, part("indptr")?).map_err(|trouble| format!("indptr: {trouble}"))?;
-        let idx = integers(&pickle, part("indices")?).map_err(|trouble| format!("indices: {trouble}"))?;
-        let (_, _, values) = array(&pickle, part("data")?).map_err(|trouble| format!("data: {trouble}"))?;
-        let values: Vec<f64> = values.iter().collect();
-        let shape = part("_shape").or_else(|_| part("shape"))?;
-        let (rows, cols) = match pickle.list(shape).map(Vec::as_slice) {
-            Some(&[Value::Int(rows @ 0..), Value::Int(cols @ 0..)]) => (rows as usize, cols as usize),
-            _ => return Err("the shape of a matrix must be two sizes".into()),
-        };
-        let ends = ptr.first() == Some(&0) && ptr.last() == Some(&(idx.len() as i64)) && ptr.is_sorted();
-        if !ends || ptr.len() != rows.saturating_add(1) {
-            return Err(format!("indptr must run from 0 to {} over {rows} rows", idx.len()));
-        }
-        if values.len() != idx.len() {
-            return Err(format!("data must have {} elements as indices has, got {}", idx.len(), values.len()));
-        }
-        if let Some(col) = idx.iter().find(|&&col| col < 0 || col >= cols as i64) {
-            return Err(format!("a column must be in [0, {cols}), got {col}"));
-        }
-        Ok(Self { cols, ptr: ptr.into_iter().map(|end| end as usize).collect(), idx, values })
-    }
-
-    fn count(&self) -> usize {
-        self.ptr.len() - 1
-    }
+/// The features of some nodes.
+fn rows(bytes: &[u8]) -> Result<Rows, String> {
+    let pickle = Pickle::read(bytes)?;
+    Rows::read(&pickle, pickle.top, "csr")
 }
 
 /// The classes of nodes, one column for each class in the file.

@@ -25,4 +25,5 @@ mod sampling;
 mod sets;
 mod spread;
 mod subgraphs;
+mod torch_files;
 mod typed_sampling;
