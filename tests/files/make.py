@@ -260,6 +260,24 @@ def hostile(folder):
         torch.save(value, folder / f"not_{name}.pt")
 
 
+def links():
+    """Splits of edges as OGB saves them: with PyTorch of today and of before 1.6, and with arrays of NumPy."""
+    folder = fresh("ogbl")
+    old = {"_use_new_zipfile_serialization": False}
+    train = {"edge": torch.tensor([[0, 1], [2, 3]]), "weight": torch.tensor([2, 1]), "year": np.array([2001, 2002])}
+    torch.save(train, folder / "train.pt")
+    both = torch.tensor([[0, 2], [3, 0], [1, 1], [2, 2]])
+    torch.save({"edge": both[:1], "edge_neg": both[1:]}, folder / "valid.pt", **old)
+    ends = np.array([[3, 0], [1, 2]], np.int32)
+    test = {"source_node": ends[0], "target_node": ends[1], "target_node_neg": np.arange(6).reshape(2, 3)}
+    torch.save(test, folder / "test.pt", **old)
+    hostile = {"outside": {"edge": torch.tensor([[0, 4]])}, "shape": {"edge": torch.zeros(2, 3)},
+               "ends": {"source_node": ends[0], "target_node": ends[1, :1]}, "list": [1],
+               "fortran": {"year": np.asfortranarray(np.zeros((2, 2)))}}
+    for name, value in hostile.items():
+        torch.save(value, folder / f"not_{name}.pt")
+
+
 def acm():
     """A small graph in the form of ACM3025.pkl, with matrices of each kind."""
     folder = fresh("acm")
@@ -294,5 +312,6 @@ if __name__ == "__main__":
     npy()
     text()
     acm()
+    links()
     answers = {"npz": npz(), "planetoid": planetoid(), "pyg": pyg()}
     (HERE / "expected.json").write_text(json.dumps(answers) + "\n")

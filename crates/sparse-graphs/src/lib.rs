@@ -57,6 +57,8 @@ mod movie_lens;
 mod numpy;
 mod ogb;
 mod ogb_hetero;
+#[cfg(feature = "npz")]
+mod ogb_links;
 mod pagerank;
 #[cfg(feature = "mmap")]
 pub mod parts;
@@ -129,6 +131,8 @@ pub use metrics::{average_precision, hits_at_k, roc_auc, try_average_precision, 
 pub use movie_lens::{MovieLens, read_movie_lens, read_movie_lens_with};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use ogb_hetero::{read_ogb_hetero, read_ogb_hetero_with};
+#[cfg(feature = "npz")]
+pub use ogb_links::{OgbLinkSplit, OgbLinks, read_ogb_links, read_ogb_links_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};

@@ -160,23 +160,10 @@ pub fn read_ogb_with(
     let mut files = Sources::new(OP, folder, paths.iter().chain([&edge_feat]), progress)?;
     let [count, label, edge, feat, splits @ ..] = &paths;
 
-    let mut counts = Vec::new();
-    files.lines(count, b',', |_, fields| {
-        counts.push(fields.int()?);
-        Ok(())
-    })?;
-    let nodes = match counts[..] {
-        [nodes] if nodes >= 0 => nodes as usize,
-        _ => return Err(at(OP, count, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
-    };
+    let nodes = one_count(&mut files, count)?;
     // What follows allocates for the nodes that were met, not for those that were claimed.
     let labels = files.table(label, Some(nodes), |fields| fields.class())?;
-    let (mut edges, allowed): (Vec<(usize, usize)>, _) = (Vec::new(), Allowed::now());
-    files.lines(edge, b',', |_, fields| {
-        edges.push((fields.node(nodes)?, fields.node(nodes)?));
-        allowed.check_elements(if options.inverse { 2 * edges.len() } else { edges.len() })?;
-        fields.end()
-    })?;
+    let mut edges = edges(&mut files, edge, nodes, options)?;
     let rows = Some(edges.len());
     let own = is_there(&edge_feat).then(|| files.table(&edge_feat, rows, |fields| fields.float())).transpose()?;
     let own = both_ways(&mut edges, own, options);
@@ -209,6 +196,35 @@ pub fn read_ogb_with(
 }
 
 const OP: &str = "read_ogb";
+
+/// The number of nodes of the only graph.
+pub(super) fn one_count(files: &mut Sources<'_, '_>, path: &Path) -> Result<usize> {
+    let mut counts = Vec::new();
+    files.lines(path, b',', |_, fields| {
+        counts.push(fields.int()?);
+        Ok(())
+    })?;
+    match counts[..] {
+        [nodes] if nodes >= 0 => Ok(nodes as usize),
+        _ => Err(files.at(path, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
+    }
+}
+
+/// The edges as they are listed.
+pub(super) fn edges(
+    files: &mut Sources<'_, '_>,
+    path: &Path,
+    nodes: usize,
+    options: &OgbOptions,
+) -> Result<Vec<(usize, usize)>> {
+    let (mut edges, allowed): (Vec<(usize, usize)>, _) = (Vec::new(), Allowed::now());
+    files.lines(path, b',', |_, fields| {
+        edges.push((fields.node(nodes)?, fields.node(nodes)?));
+        allowed.check_elements(if options.inverse { 2 * edges.len() } else { edges.len() })?;
+        fields.end()
+    })?;
+    Ok(edges)
+}
 
 /// Edges also the other way, if that is asked for, with the same features.
 pub(super) fn both_ways(

@@ -50,6 +50,9 @@ pub(super) struct Object {
 /// A pickle that was read: its value, and all that it refers to.
 pub(super) struct Pickle<'a> {
     pub(super) top: Value,
+    /// Its bytes, of those that were given.
+    #[cfg_attr(not(feature = "npz"), expect(dead_code))]
+    pub(super) length: usize,
     nodes: Vec<Node<'a>>,
 }
 
@@ -60,7 +63,10 @@ impl<'a> Pickle<'a> {
             let at = bytes.len() - machine.rest.len();
             match machine.step() {
                 Ok(None) => {}
-                Ok(Some(top)) => return Ok(Self { top, nodes: machine.nodes }),
+                Ok(Some(top)) => {
+                    let length = bytes.len() - machine.rest.len();
+                    return Ok(Self { top, length, nodes: machine.nodes });
+                }
                 Err(trouble) => return Err(format!("the pickle is wrong at byte {at}: {trouble}")),
             }
         }
@@ -71,6 +77,15 @@ impl<'a> Pickle<'a> {
             Value::At(at) => self.nodes.get(at),
             _ => None,
         }
+    }
+
+    /// The names of what lies outside.
+    #[cfg(feature = "npz")]
+    pub(super) fn outside(&self) -> impl Iterator<Item = Value> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Outside(name) => Some(*name),
+            _ => None,
+        })
     }
 
     /// A string, of either kind.

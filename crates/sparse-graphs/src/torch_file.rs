@@ -1,6 +1,6 @@
-//! Files of PyTorch (`torch.save`): a zip archive of a pickle and of the bytes of its tensors. Nothing is executed.
+//! Files of PyTorch (`torch.save`): a pickle, and the bytes of its tensors. Nothing is executed.
 //!
-//! Source: PyTorch's notes on serialization; the archive is that of PyTorch 1.6 and later.
+//! Since PyTorch 1.6 they are a zip archive; before, they followed each other. Source: PyTorch's notes on serialization.
 
 use super::pickle::{Node, Pickle, Value};
 use burn::tensor::{BoolStore, DType, TensorData};
@@ -19,37 +19,11 @@ pub(super) struct TorchFile<'a> {
 
 impl<'a> TorchFile<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, String> {
-        let wrong = |trouble: rawzip::Error| format!("a zip archive of torch.save is due, got {trouble}");
-        let archive = ZipArchive::from_slice(bytes).map_err(wrong)?;
-        let (mut parts, mut length) = (BTreeMap::new(), 0);
-        let mut entries = archive.entries();
-        while let Some(entry) = entries.next_entry().map_err(wrong)? {
-            let path = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
-            if entry.flags().is_encrypted() || entry.compression_method() != CompressionMethod::STORE {
-                return Err(format!("{path} must be stored as it is, got it compressed or with a password"));
-            }
-            let (start, end) = archive.get_entry(entry.wayfinder()).map_err(wrong)?.compressed_data_range();
-            let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-            let part = part.and_then(|(start, end)| bytes.get(start..end));
-            let part = part.ok_or_else(|| format!("{path} must lie in the {} bytes of the file", bytes.len()))?;
-            length += part.len();
-            if length > bytes.len() {
-                return Err(format!("the parts of the archive must not overlap, {path} does"));
-            }
-            if crc32(part) != entry.crc32() {
-                return Err(format!("the checksum of {path} must be that of the directory, got another one"));
-            }
-            // The first folder has the name of the file.
-            if let Some((_, name)) = path.split_once('/') {
-                parts.insert(name.to_string(), part);
-            }
-        }
-        if parts.get("byteorder").is_some_and(|order| *order != b"little") {
-            return Err("the byte order must be little".into());
-        }
-        let pickle = *parts.get("data.pkl").ok_or("the archive must have a data.pkl, got none")?;
-        let left = Cell::new(Allowed::now().inflated(bytes.len() as u64));
-        Ok(Self { pickle: Pickle::read(pickle)?, storages: parts, left })
+        let (pickle, storages) = match bytes.strip_prefix(OLD) {
+            Some(rest) => old(rest)?,
+            None => zipped(bytes)?,
+        };
+        Ok(Self { pickle, storages, left: Cell::new(Allowed::now().inflated(bytes.len() as u64)) })
     }
 
     /// The tensor that the value is, in row-major order; `None` if it is something else.
@@ -83,6 +57,75 @@ impl<'a> TorchFile<'a> {
             TensorData::try_from_bytes_vec(bytes, view.sizes, dtype).map_err(|trouble| trouble.to_string())
         }))
     }
+}
+
+/// A pickle, and the storages under the names `data/{key}`.
+type Parts<'a> = (Pickle<'a>, BTreeMap<String, &'a [u8]>);
+
+fn zipped(bytes: &[u8]) -> Result<Parts<'_>, String> {
+    let wrong = |trouble: rawzip::Error| format!("a zip archive of torch.save is due, got {trouble}");
+    let archive = ZipArchive::from_slice(bytes).map_err(wrong)?;
+    let (mut parts, mut length) = (BTreeMap::new(), 0);
+    let mut entries = archive.entries();
+    while let Some(entry) = entries.next_entry().map_err(wrong)? {
+        let path = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
+        if entry.flags().is_encrypted() || entry.compression_method() != CompressionMethod::STORE {
+            return Err(format!("{path} must be stored as it is, got it compressed or with a password"));
+        }
+        let (start, end) = archive.get_entry(entry.wayfinder()).map_err(wrong)?.compressed_data_range();
+        let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let part = part.and_then(|(start, end)| bytes.get(start..end));
+        let part = part.ok_or_else(|| format!("{path} must lie in the {} bytes of the file", bytes.len()))?;
+        length += part.len();
+        if length > bytes.len() {
+            return Err(format!("the parts of the archive must not overlap, {path} does"));
+        }
+        if crc32(part) != entry.crc32() {
+            return Err(format!("the checksum of {path} must be that of the directory, got another one"));
+        }
+        // The first folder has the name of the file.
+        if let Some((_, name)) = path.split_once('/') {
+            parts.insert(name.to_string(), part);
+        }
+    }
+    if parts.get("byteorder").is_some_and(|order| *order != b"little") {
+        return Err("the byte order must be little".into());
+    }
+    let pickle = *parts.get("data.pkl").ok_or("the archive must have a data.pkl, got none")?;
+    Ok((Pickle::read(pickle)?, parts))
+}
+
+/// The first pickle of an old file, a number that marks it.
+const OLD: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
+
+/// After the mark: pickles of the version, of the machine, of the value and of the storages' keys, and the storages.
+fn old(mut rest: &[u8]) -> Result<Parts<'_>, String> {
+    let mut next = || {
+        let pickle = Pickle::read(rest)?;
+        rest = &rest[pickle.length..];
+        Ok::<_, String>(pickle)
+    };
+    let [_, _, pickle, keys] = [next()?, next()?, next()?, next()?];
+    let mut widths = BTreeMap::new();
+    for name in pickle.outside() {
+        let Some(&[_, class, key, ..]) = pickle.list(name).map(Vec::as_slice) else { continue };
+        if let (Some(Node::Global(class)), Some(key)) = (pickle.node(class), pickle.text(key)) {
+            widths.insert(key, dtype(class)?.size());
+        }
+    }
+    let mut storages = BTreeMap::new();
+    for &key in keys.list(keys.top).ok_or("the keys of the storages must be a list")? {
+        let key = keys.text(key).ok_or("the key of a storage must be text")?;
+        let length = rest.split_first_chunk().and_then(|(count, after)| {
+            rest = after;
+            usize::try_from(u64::from_le_bytes(*count)).ok()?.checked_mul(*widths.get(key)?)
+        });
+        let storage = length.and_then(|length| rest.split_at_checked(length));
+        let (storage, after) = storage.ok_or_else(|| format!("the storage {key} must be in the file"))?;
+        rest = after;
+        storages.insert(format!("data/{key}"), storage);
+    }
+    Ok((pickle, storages))
 }
 
 /// Where the elements of a tensor are in its storage.

@@ -23,7 +23,7 @@ pub(crate) struct Reader {
     pub(crate) read: fn(&Path) -> Result<()>,
 }
 
-pub(crate) const READERS: [Reader; 17] = [
+pub(crate) const READERS: [Reader; 18] = [
     Reader { files: tu, text: "T_A.txt", read: |folder| read_tu(folder, "T", &Device::flex()).map(drop) },
     Reader {
         files: geom_values,
@@ -73,6 +73,7 @@ pub(crate) const READERS: [Reader; 17] = [
     crate::sets::BOOKS,
     crate::sets::MESHES,
     crate::sets::SHAPES,
+    crate::torch_files::LINKS,
 ];
 const TU: &Reader = &READERS[0];
 const GEOM: &Reader = &READERS[1];

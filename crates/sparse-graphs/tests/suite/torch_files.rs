@@ -1,10 +1,13 @@
 //! Files of PyTorch and pickles of Python: graphs that PyG saved, and ACM.
 
+use crate::readers::Reader;
 use burn::tensor::{DType, Device, Tensor};
 use proptest::prelude::*;
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter};
 use sparse_dev::files::{bytes, edited, expected, floats, heard, path, sizes};
-use sparse_tensor::data::{PygGraph, read_acm, read_acm_with, read_pyg, read_pyg_with};
+use sparse_tensor::data::{
+    OgbOptions, PygGraph, read_acm, read_acm_with, read_ogb_links, read_ogb_links_with, read_pyg, read_pyg_with,
+};
 use sparse_tensor::{CsrTensor, Limits, Result, SparseError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -238,6 +241,74 @@ fn acm_that_contradicts_itself_is_refused() {
         refused(name, &trouble, parts);
     }
     assert_eq!(Limits::new().elements(11).run(|| acm("protocol2.pkl")).unwrap_err().kind(), "would_densify");
+}
+
+pub(crate) const LINKS: Reader = Reader {
+    files: links,
+    text: "raw/edge.csv",
+    read: |folder| read_ogb_links(folder, &OgbOptions::new(), &Device::flex()).map(drop),
+};
+
+fn links() -> Vec<(&'static str, Vec<u8>)> {
+    let file = |name: &str| bytes(&format!("ogbl/{name}.pt"));
+    vec![
+        ("raw/num-node-list.csv", "4\n".into()),
+        ("raw/edge.csv", "2,3\n0,1\n2,3\n".into()),
+        ("raw/node-feat.csv", "1\n2\n3\n4\n".into()),
+        ("raw/edge_weight.csv", "1\n2\n4\n".into()),
+        ("raw/edge_year.csv", "8\n16\n32\n".into()),
+        ("split/time/train.pt", file("train")),
+        ("split/time/valid.pt", file("valid")),
+        ("split/time/test.pt", file("test")),
+    ]
+}
+
+#[test]
+fn links_of_ogb_are_read_from_files_of_any_age() {
+    let folder = LINKS.folder("", None);
+    let mut last = (0, 1);
+    let told = &mut |done, all| last = (done, all);
+    let options = OgbOptions::new().with_split("time").with_inverse_edges();
+    let set = read_ogb_links_with(folder.path(), &options, (&Device::flex(), DType::F64), told).unwrap();
+    assert_eq!(last.0, last.1);
+    assert_eq!(ends(&set.graph.adjacency), [[0, 1], [1, 0], [2, 3], [3, 2]]);
+    assert_eq!(list(set.graph.features.unwrap()), [1.0, 2.0, 3.0, 4.0]);
+    // The weight and the year of each; one edge is listed twice.
+    assert_eq!(list(set.graph.edge_features.unwrap()), [2.0, 16.0, 2.0, 16.0, 5.0, 40.0, 5.0, 40.0]);
+    assert_eq!((set.train.edges, set.train.negatives), (vec![(0, 1), (2, 3)], vec![]));
+    let array =
+        |split: &BTreeMap<String, burn::tensor::TensorData>, name: &str| split[name].iter().collect::<Vec<i64>>();
+    assert_eq!([array(&set.train.arrays, "weight"), array(&set.train.arrays, "year")], [[2, 1], [2001, 2002]]);
+    assert_eq!((set.val.edges, set.val.negatives), (vec![(0, 2)], vec![(3, 0), (1, 1), (2, 2)]));
+    assert_eq!((set.test.edges, &set.test.arrays["target_node_neg"].shape()[..]), (vec![(3, 1), (0, 2)], &[2, 3][..]));
+    // Without features and numbers of edges.
+    for name in ["raw/node-feat.csv", "raw/edge_weight.csv"] {
+        (LINKS.read)(LINKS.folder(name, None).path()).unwrap();
+    }
+}
+
+#[test]
+fn links_of_ogb_that_contradict_each_other_are_refused() {
+    let file = |name: &str| bytes(&format!("ogbl/not_{name}.pt"));
+    let [outside, shape, ends, list, fortran] = ["outside", "shape", "ends", "list", "fortran"].map(file);
+    let old = bytes("ogbl/valid.pt");
+    let name = "split/time/valid.pt";
+    LINKS.refuses(&[
+        ("raw/num-node-list.csv", Some(b"4\n4\n"), &["one graph"]),
+        ("raw/edge.csv", Some(b"0,1\n4,0\n2,3\n"), &["line 2", "[0, 4)", "4"]),
+        ("raw/edge_weight.csv", Some(b"1\n2\n"), &["3 nodes, edges", "got 2"]),
+        (name, None, &["cannot be read"]),
+        (name, Some(b"edges"), &["a zip archive of torch.save is due"]),
+        (name, Some(&old[..old.len() - 1]), &["the storage", "must be in the file"]),
+        (name, Some(&old[..40]), &["the pickle is wrong"]),
+        (name, Some(&outside), &["edge: a node must be in [0, 4), got 4"]),
+        (name, Some(&shape), &["edge must be [edges, 2], got [2, 3]"]),
+        (name, Some(&ends), &["there must be 2 targets as there are sources, got 1"]),
+        (name, Some(&list), &["a dictionary of arrays is due"]),
+        (name, Some(&fortran), &["year: an array must be in C order"]),
+    ]);
+    let trouble = (LINKS.read)(LINKS.folder("raw/num-node-list.csv", Some(b"68719476736\n")).path()).unwrap_err();
+    assert!(["invalid", "would_densify"].contains(&trouble.kind()), "{trouble}");
 }
 
 proptest! {
