@@ -24,7 +24,8 @@ use std::path::Path;
 ///
 /// The graph has the nodes `"paper"` and edges of the types `("paper", "PAP", "paper")` and `("paper", "PLP", "paper")`
 /// with value 1: what [`HanConv`](sparse_nn::HanConv) takes. Duplicates are one edge. The file is a pickle of Python;
-/// no code in it is run. Takes `&device`, or `(&device, dtype)` for the dtype of edges and features. (DGL's `load_acm`.)
+/// no code in it is run. Takes `&device`, or `(&device, dtype)` for the dtype of edges and features. (DGL's
+/// `load_acm`.)
 ///
 /// Source: Wang et al., *Heterogeneous graph attention network*, WWW 2019;
 /// [the file](https://data.dgl.ai/dataset/ACM3025.pkl).

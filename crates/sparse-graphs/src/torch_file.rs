@@ -1,6 +1,7 @@
 //! Files of PyTorch (`torch.save`): a pickle, and the bytes of its tensors. Nothing is executed.
 //!
-//! Since PyTorch 1.6 they are a zip archive; before, they followed each other. Source: PyTorch's notes on serialization.
+//! Since PyTorch 1.6 they are a zip archive; before, they followed each other. Source: PyTorch's notes on
+//! serialization.
 
 use super::pickle::{Node, Pickle, Value};
 use burn::tensor::{BoolStore, DType, TensorData};
