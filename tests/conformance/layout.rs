@@ -38,7 +38,7 @@ impl<const D: usize, K: Kind> DynTensor<D, K> {
     }
 
     fn mismatch(&self, op: &'static str, other: &Self) -> SparseError {
-        SparseError::LayoutMismatch { op, left: self.layout().into(), right: other.layout().into() }
+        SparseError::layout_mismatch(op, self.layout(), other.layout())
     }
 }
 

@@ -270,6 +270,16 @@ impl SparseError {
         Self::DtypeMismatch { op, left: left.into(), right: right.into() }
     }
 
+    /// A new [`LayoutMismatch`](Self::LayoutMismatch) from the names of two layouts.
+    pub fn layout_mismatch(op: &'static str, left: impl Into<String>, right: impl Into<String>) -> Self {
+        Self::LayoutMismatch { op, left: left.into(), right: right.into() }
+    }
+
+    /// A new [`FillMismatch`](Self::FillMismatch) of two fills.
+    pub fn fill_mismatch(op: &'static str, left: &impl fmt::Display, right: &impl fmt::Display) -> Self {
+        Self::FillMismatch { op, left: left.to_string(), right: right.to_string() }
+    }
+
     /// A new [`WrongFill`](Self::WrongFill).
     pub fn wrong_fill(op: &'static str, expected: &'static str, fill: impl fmt::Display, hint: &'static str) -> Self {
         Self::WrongFill { op, expected, fill: fill.to_string(), hint }

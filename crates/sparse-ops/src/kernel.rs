@@ -3,8 +3,7 @@
 
 pub(crate) use sparse_burn::kernel::*;
 
-use crate::base::index::index_tensor;
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 use sparse_burn::{PatternArrays, RowsView};
 
 /// A matrix in compressed rows: pointers, columns, and the position of each value (`None`: values are in row order).
@@ -21,16 +20,3 @@ pub(crate) type Epilogue<K> = sparse_burn::Epilogue<Tensor<2, K>>;
 
 /// The values that a put chose, and the positions of ties.
 pub(crate) type Record = (Tensor<1, Int>, Tensor<1, Int>);
-
-/// Compressed rows in another index dtype.
-pub(crate) fn cast_rows(rows: &Compressed, dtype: DType) -> Compressed {
-    rows.clone().map(|list| index_tensor(list, dtype))
-}
-
-/// The arrays of a pattern in another index dtype.
-pub(crate) fn cast_arrays(arrays: Arrays, dtype: DType) -> Arrays {
-    match arrays {
-        Arrays::Coo(indices) => Arrays::Coo(index_tensor(indices, dtype)),
-        Arrays::Csr(ptr, col) => Arrays::Csr(index_tensor(ptr, dtype), index_tensor(col, dtype)),
-    }
-}

@@ -38,6 +38,22 @@ pub(crate) fn joins_gradients(device: &Device) -> bool {
     !is_gpu(device)
 }
 
+/// From this width of the dense side on, the gradients of a product are computed in one walk. Narrower rows are cheap
+/// to read twice, and have kernels of their own.
+pub(crate) const WIDE: usize = 16;
+
+/// Whether an axis of so many positions gets a table with an entry for each, for a selection of `touched` indices and
+/// stored elements. Otherwise these are sorted.
+pub(crate) fn has_table(size: usize, touched: usize) -> bool {
+    size <= (1 << 20).max(touched.saturating_mul(4))
+}
+
+/// One line of so many rows is summed in steps of this many, so that threads share it; `None`: in one.
+pub(crate) fn step_of_sum(lines: usize, rows: usize) -> Option<usize> {
+    const STEP: usize = 1 << 12;
+    (lines == 1 && rows > 8 * STEP).then_some(STEP)
+}
+
 /// Whether the product of a line starts from its missing zeros. A GPU multiplies parts of a long line on their own, and
 /// one of them may overflow: there each element takes the zero.
 pub(crate) fn starts_from_zeros(device: &Device) -> bool {

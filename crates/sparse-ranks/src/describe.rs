@@ -3,7 +3,7 @@
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Bool, DType, Int, Shape, Tensor};
 use sparse_ops::dtype_name;
-use sparse_ops::extend::{CONTAINER, read_data};
+use sparse_ops::extend::{is_sparse_param, read_data};
 use std::collections::HashMap;
 
 /// A line for each thing that must agree.
@@ -72,12 +72,12 @@ impl Names {
 impl ModuleVisitor for Names {
     fn enter_module(&mut self, name: &str, container: &str) {
         self.path.push(name.into());
-        self.sparse += usize::from(container == CONTAINER);
+        self.sparse += usize::from(is_sparse_param(container));
     }
 
     fn exit_module(&mut self, _name: &str, container: &str) {
         self.path.pop();
-        self.sparse -= usize::from(container == CONTAINER);
+        self.sparse -= usize::from(is_sparse_param(container));
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {

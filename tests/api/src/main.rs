@@ -42,7 +42,10 @@ fn main() {
             .omit_auto_derived_impls(true)
             .build();
         let api = api.unwrap_or_else(|error| panic!("{json}: {error}"));
-        let items: Vec<String> = api.items().map(ToString::to_string).collect();
+        // A method of a trait stands at the trait and at each type that has it.
+        let mut seen = BTreeSet::new();
+        let items: Vec<String> =
+            api.items().map(ToString::to_string).filter(|item| seen.insert(item.clone())).collect();
         if mode == "write" {
             fs::write(page, items.join("\n") + "\n").unwrap_or_else(|error| panic!("{page}: {error}"));
             continue;

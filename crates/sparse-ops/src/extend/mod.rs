@@ -85,8 +85,7 @@ pub use crate::base::recent::Recent;
 pub use crate::base::scalar::int_range;
 pub use crate::base::sizes::cells;
 pub use crate::kernel::{Arrays, Compressed};
-#[doc(hidden)] // The container of sparse parameters in a record.
-pub use crate::module::record::CONTAINER;
+pub use crate::module::record::is_sparse_param;
 pub use crate::ops::dense::activation::activate;
 pub use crate::ops::dense::linear::{biased as add_bias, linear};
 pub use crate::ops::elementwise::broadcast::read_rows;

@@ -25,7 +25,13 @@ use sparse_core::Result;
 
 const OP: &str = "SparseParam";
 /// What visitors are told of the kind of module.
-pub const CONTAINER: &str = "Struct:SparseParam";
+const CONTAINER: &str = "Struct:SparseParam";
+
+/// Whether a visitor of modules is inside a sparse parameter: `container` is what `enter_module` tells it. What it
+/// visits there are the parts of the pattern, the fill and the values.
+pub fn is_sparse_param(container: &str) -> bool {
+    container == CONTAINER
+}
 
 /// An entry with no tensor yet. `make` gives the module's own when a visitor asks for it.
 fn entry<const R: usize>(

@@ -8,6 +8,7 @@ use crate::base::kind::{Kind, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::base::sizes::offsets;
 use crate::kernel::{self, Arrays};
+use crate::pattern::merge::cast_arrays;
 use crate::rows::{RowMap, move_rows};
 use burn::tensor::Tensor;
 use sparse_burn::ConcatAxis;
@@ -88,7 +89,7 @@ fn concat_patterns<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P,
 
 fn arrays<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (Vec<Arrays>, ConcatAxis) {
     let (how, dtype) = P::concat_axis(parts, axis, shape);
-    (parts.iter().map(|part| kernel::cast_arrays(part.arrays(), dtype)).collect(), how)
+    (parts.iter().map(|part| cast_arrays(part.arrays(), dtype)).collect(), how)
 }
 
 fn is_coalesced(how: &ConcatAxis) -> bool {

@@ -2,6 +2,7 @@
 
 use super::layout::Pattern;
 use crate::base::empty::constant;
+use crate::base::index::index_tensor;
 use crate::base::kind::{Numeric, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Arrays};
@@ -139,5 +140,13 @@ fn common_dtype<P: Pattern>(a: &P, b: &P) -> (Arrays, Arrays) {
     let fits = sparse_burn::index_dtype_for(a.nnz().saturating_add(b.nnz())) == DType::I32;
     let narrow = fits && a.index_dtype() == DType::I32 && b.index_dtype() == DType::I32;
     let dtype = if narrow { DType::I32 } else { DType::I64 };
-    (kernel::cast_arrays(a.arrays(), dtype), kernel::cast_arrays(b.arrays(), dtype))
+    (cast_arrays(a.arrays(), dtype), cast_arrays(b.arrays(), dtype))
+}
+
+/// The arrays of a pattern in another index dtype.
+pub(super) fn cast_arrays(arrays: Arrays, dtype: DType) -> Arrays {
+    match arrays {
+        Arrays::Coo(indices) => Arrays::Coo(index_tensor(indices, dtype)),
+        Arrays::Csr(ptr, col) => Arrays::Csr(index_tensor(ptr, dtype), index_tensor(col, dtype)),
+    }
 }

@@ -18,10 +18,6 @@ pub(crate) struct View {
     places: Option<Tensor<1, Int>>,
 }
 
-/// From this width of the dense side on, the gradients of a product are computed in one walk. Narrower rows are cheap
-/// to read twice, and have kernels of their own.
-pub(crate) const WIDE: usize = 16;
-
 /// The lines with elements, ascending, of `all` lines.
 #[derive(Clone, Debug)]
 struct Occupied {
@@ -95,7 +91,7 @@ impl View {
         [rows, cols]: [&Tensor<1, Int>; 2],
     ) -> (Tensor<2>, Tensor<2>) {
         let known = self.places.is_some() || self.lines.perm.is_none();
-        if known && self.is_all() && dense.dims()[1] >= WIDE {
+        if known && self.is_all() && dense.dims()[1] >= policy::WIDE {
             let places = self.places.as_ref();
             let (of_dense, of_values) = kernel::spmm_backward(&self.lines, places, values, dense, grad, rows, cols);
             return (of_values, of_dense);

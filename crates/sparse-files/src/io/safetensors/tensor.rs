@@ -169,7 +169,7 @@ fn check_layout<P: Pattern>(head: &Head) -> Result<()> {
         Layout::Coo => CooPattern::LAYOUT,
         Layout::Csr => CsrPattern::LAYOUT,
     };
-    Err(SparseError::LayoutMismatch { op: OP, left: P::LAYOUT.into(), right: right.into() })
+    Err(SparseError::layout_mismatch(OP, P::LAYOUT, right))
 }
 
 /// The checked pattern of the arrays, which has `values` elements if that is known.

@@ -90,7 +90,7 @@ pub(crate) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     }
     if a.dense_dims() != b.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
-        return Err(SparseError::LayoutMismatch { op, left: name(a.dense_dims()), right: name(b.dense_dims()) });
+        return Err(SparseError::layout_mismatch(op, name(a.dense_dims()), name(b.dense_dims())));
     }
     same_device(op, &a.device(), &b.device())
 }

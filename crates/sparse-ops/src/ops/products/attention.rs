@@ -13,7 +13,7 @@ use crate::ops::reductions::softmax::{lines_backward, normalized_lines};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::pattern::matrix::Matrix;
-use crate::pattern::view::{View, WIDE};
+use crate::pattern::view::View;
 use crate::policy;
 use crate::policy::Drops;
 use crate::rows::RowSums;
@@ -158,7 +158,7 @@ pub fn attend<P: Pattern>(pattern: &P, scores: Scores, heads: usize, value: Tens
         Scores::Products { query, key, .. } => query.is_tracked() || key.is_tracked(),
     };
     let keep = scores_tracked || value.is_tracked();
-    let both = scores_tracked && value.is_tracked() && value.dims()[1] >= WIDE;
+    let both = scores_tracked && value.is_tracked() && value.dims()[1] >= policy::WIDE;
     let parts = Parts { by_row: matrix.row_view(), lines: &lines, heads, value: &plain_value, drops: drops.as_ref() };
     let (out, weights) = match parts.one_walk(&scores, keep) {
         Some(done) => done,

@@ -2,6 +2,7 @@
 
 use crate::base::checks::{same_device, same_dtype};
 use crate::base::empty::constant;
+use crate::base::index::index_tensor;
 use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::base::limits::check_table;
@@ -89,7 +90,11 @@ fn matrix<P: Pattern, const D: usize, K: Kind>(sparse: &SparseTensor<P, D, K>) -
 
 /// Both operands' rows in one index dtype: that of the product.
 fn rows(a: &Matrix, b: &Matrix, dtype: DType) -> [Compressed; 2] {
-    [a.by_row(), b.by_row()].map(|rows| kernel::cast_rows(rows, dtype))
+    [a.by_row(), b.by_row()].map(|rows| cast(rows, dtype))
+}
+
+fn cast(rows: &Compressed, dtype: DType) -> Compressed {
+    rows.clone().map(|list| index_tensor(list, dtype))
 }
 
 /// The index dtype that a product has, unless it has more elements than that counts.
@@ -209,7 +214,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
     let out = as_float(&values).expect("the kind of the operands");
     let by_col = b_values.is_tracked().then(|| {
         let own = pattern.matrix().expect("a product is a matrix").by_col();
-        [left.by_col(), right.by_col(), own].map(|view| kernel::cast_rows(view, x.ptr.dtype()))
+        [left.by_col(), right.by_col(), own].map(|view| cast(view, x.ptr.dtype()))
     });
     let saved = Saved {
         by_row: [x, y, view],

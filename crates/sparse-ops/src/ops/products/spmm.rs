@@ -4,7 +4,7 @@ use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Epilogue};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::transposed_values::TransposedValues;
-use crate::pattern::view::{View, WIDE, batch_to_features, features_to_batch};
+use crate::pattern::view::{View, batch_to_features, features_to_batch};
 use crate::policy;
 use crate::rows::sum_dim;
 use burn::tensor::{Int, Tensor};
@@ -24,7 +24,7 @@ pub(crate) fn spmm<K: Numeric>(
     let out = kernel::spmm(matrix.by_row(), &values, &dense, batch, &epilogue);
     let ids = [matrix.row_ids(), matrix.col_ids()];
     recorded(out, [values, dense], epilogue, |[values, dense]| {
-        let wide = batch * dense.dims()[1] >= WIDE;
+        let wide = batch * dense.dims()[1] >= policy::WIDE;
         let by_col = dense.is_tracked().then(|| matrix.gradient_view(values.is_tracked() && wide));
         Saved { batch, transposed: kept.cloned(), ..Saved::new(ids, by_col, [values, dense]) }
     })

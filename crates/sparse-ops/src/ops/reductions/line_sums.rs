@@ -8,6 +8,7 @@ use crate::kernel;
 use crate::ops::elementwise::powers::{wrapping, wrapping_mul};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
+use crate::policy::step_of_sum;
 use crate::rows::{RowSums, sum_dim};
 use burn::tensor::{Float, FloatDType, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
@@ -69,18 +70,17 @@ pub(crate) fn line_sums<P: Pattern, K: Numeric>(
 /// Sums rows along lines. One long line is summed in two steps, so that threads share it; 16-bit floats in f32, so that
 /// they are rounded once.
 fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
-    const STEP: usize = 1 << 12;
     let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
-    if lines.len() > 1 || stored <= 8 * STEP {
+    let Some(step) = step_of_sum(lines.len(), stored) else {
         return kernel::segment_sum(rows, lines.sums.order(), ptr);
-    }
+    };
     if is_16_bit(rows.dtype()) {
         let sums = added(&in_float(&rows.clone().inner(), FloatDType::F32), lines);
         return in_float(&sums, FloatDType::from(rows.dtype()));
     }
-    let parts = stored.div_ceil(STEP) as i64;
+    let parts = stored.div_ceil(step) as i64;
     let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
-    let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
+    let ends = Tensor::cat(vec![starts(parts).mul_scalar(step as i64), ptr.clone().narrow(0, 1, 1)], 0);
     let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
     kernel::segment_sum(&sums, None, starts(2).mul_scalar(parts))
 }

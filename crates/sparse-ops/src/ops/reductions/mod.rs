@@ -13,4 +13,5 @@ pub(crate) mod line_products;
 pub(crate) mod line_sums;
 pub(crate) mod norm;
 pub(crate) mod reduce;
+pub(crate) mod row_sums;
 pub(crate) mod softmax;

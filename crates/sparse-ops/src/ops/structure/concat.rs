@@ -103,8 +103,7 @@ pub(crate) fn check<P: Pattern, const D: usize, K: Kind>(
     }
     if first.dense_dims() != part.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
-        let (left, right) = (name(first.dense_dims()), name(part.dense_dims()));
-        return Err(SparseError::LayoutMismatch { op, left, right });
+        return Err(SparseError::layout_mismatch(op, name(first.dense_dims()), name(part.dense_dims())));
     }
     same_dtype(op, first.dtype(), part.dtype())?;
     same_device(op, &first.device(), &part.device())?;
@@ -116,7 +115,7 @@ pub(crate) fn check<P: Pattern, const D: usize, K: Kind>(
     if same {
         return Ok(());
     }
-    Err(SparseError::FillMismatch { op, left: first.fill.to_string(), right: part.fill.to_string() })
+    Err(SparseError::fill_mismatch(op, &first.fill, &part.fill))
 }
 
 /// Along a dense dim: every part is brought to the union of the patterns, then the blocks are joined.

@@ -25,10 +25,6 @@ use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::{async_variant, or_panic};
 
-/// An axis gets a table with one entry for each position if its size is at most this, or at most four times the number
-/// of stored elements and indices.
-const TABLE: usize = 1 << 20;
-
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Selects the slices along `dim` that `indices` names: slice `k` of the result is slice `indices[k]`.
     ///
@@ -262,7 +258,7 @@ fn runs(
     consecutive: bool,
 ) -> (Option<Tensor<1, Int>>, Tensor<1, Int>, Tensor<1, Int>) {
     let (count, nnz) = (index.dims()[0], at.dims()[0]);
-    if size > TABLE.max(nnz.saturating_add(count).saturating_mul(4)) {
+    if !policy::has_table(size, nnz.saturating_add(count)) {
         let (order, starts, counts) = look_up(index, at, size);
         return (Some(order), starts, counts);
     }

@@ -120,8 +120,7 @@ pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> R
     for part in parts {
         check_vanishing(OP, part, &shape)?;
         if first.fill.is_undefined() != part.fill.is_undefined() {
-            let (left, right) = (first.fill.to_string(), part.fill.to_string());
-            return Err(SparseError::FillMismatch { op: OP, left, right });
+            return Err(SparseError::fill_mismatch(OP, &first.fill, &part.fill));
         }
     }
     if parts.len() == 1 {
