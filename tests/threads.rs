@@ -84,14 +84,14 @@ impl Shared {
             self.coo.each_ref().map(|own| CooTensor::<2>::from_pattern(own.clone(), self.values.clone()).unwrap());
         let [c, d] = [0, 1].map(|k| CsrTensor::<2>::from_pattern(self.csr[k].clone(), self.merged[k].clone()).unwrap());
         let [a, b] = loose.each_ref().map(CooTensor::coalesce);
-        let (sum, turned, joined) = (a.add(&b), a.transpose(), ops::concat(&loose, 1));
+        let (sum, transposed, joined) = (a.add(&b), a.transpose(), ops::concat(&loose, 1));
         let (rows, across, below) = (c.add(&d), c.transpose(), ops::concat(&[c.clone(), d.clone()], 0));
         let dense = Tensor::<2>::ones([ROWS, 8], &self.values.device());
         let products = [c.matmul(dense.clone()), d.transpose().matmul(dense.clone()), loose[0].matmul(dense)];
         let numbers = products.map(Tensor::sum).into_iter().chain([loose[1].to_csr().to_dense().sum()]);
-        let numbers = numbers.chain([sum.sum(), turned.sum(), joined.sum(), rows.sum(), across.sum(), below.sum()]);
+        let numbers = numbers.chain([sum.sum(), transposed.sum(), joined.sum(), rows.sum(), across.sum(), below.sum()]);
         let total = numbers.map(|number| number.into_scalar::<f32>()).sum();
-        let coo = [a, b, sum, turned, joined].map(|tensor| tensor.pattern().clone());
+        let coo = [a, b, sum, transposed, joined].map(|tensor| tensor.pattern().clone());
         let csr = [rows, across, below].map(|tensor| tensor.pattern().clone());
         (coo.into(), csr.into(), total)
     }

@@ -240,14 +240,14 @@ def probe(name, run, layout):
     if name in OTHER_OPERAND:
         return forward, other_operand(name, run, to, source)
     try:
-        leaf, twin = to(source).requires_grad_(), source.clone().requires_grad_()
+        leaf, copy = to(source).requires_grad_(), source.clone().requires_grad_()
         loss(run(leaf, to)).backward()
-        loss(run(twin, lambda tensor: tensor)).backward()
+        loss(run(copy, lambda tensor: tensor)).backward()
         # A gradient on the pattern says all that is asked for.
         stored = source != 0
         if leaf.grad is None:
             return forward, "no gradient"
-        same = torch.allclose(dense(leaf.grad)[stored], twin.grad[stored])
+        same = torch.allclose(dense(leaf.grad)[stored], copy.grad[stored])
         return forward, "yes" if same else "another answer"
     except Exception as trouble:
         return forward, short(trouble)

@@ -97,7 +97,7 @@ fn dtypes() -> Vec<FloatDType> {
 }
 
 #[test]
-fn every_path() {
+fn every_path_of_a_put_agrees_with_the_cpu() {
     let _turn = TURN.lock();
     for dtype in dtypes() {
         let tolerance = if dtype == FloatDType::F32 { 1e-5 } else { 1e-2 };
@@ -177,15 +177,15 @@ fn bits_are_those_of_the_cell() {
                 let near = |list: Vec<f32>| -> Vec<f32> { list.iter().map(|x| 1.0 + x / 50.0).collect() };
                 let (own, row) = (near(data.floats(length * inner)), near(data.floats(inner)));
                 let others = near(data.floats(40_000 * inner));
-                // Before each value of the row come `beside` others, of rows 0 and 2.
-                let run = |beside: usize, outer: usize, reduce: Reduce, along: bool| {
+                // Before each value of the row come `batch` others, of rows 0 and 2.
+                let run = |batch: usize, outer: usize, reduce: Reduce, along: bool| {
                     let mut index = vec![];
                     let mut values = vec![];
                     let mut mine = vec![];
                     for k in 0..length {
-                        for other in 0..beside {
+                        for other in 0..batch {
                             index.push(if (k + other) % 3 == 0 { 0 } else { 2 });
-                            let at = (k * beside + other) % 40_000 * inner;
+                            let at = (k * batch + other) % 40_000 * inner;
                             values.extend_from_slice(&others[at..at + inner]);
                         }
                         mine.push(index.len() as i32);
@@ -210,11 +210,11 @@ fn bits_are_those_of_the_cell() {
                 for reduce in [Reduce::Add, Reduce::Mean, Reduce::Mul] {
                     for along in [false, true] {
                         let (alone, _) = forced(force, || run(0, 1, reduce, along));
-                        for (beside, outer) in [(1, 1), (2, 3)] {
-                            let (among, _) = forced(force, || run(beside, outer, reduce, along));
+                        for (batch, outer) in [(1, 1), (2, 3)] {
+                            let (among, _) = forced(force, || run(batch, outer, reduce, along));
                             assert!(
                                 alone == among,
-                                "{reduce:?} of {length} x {inner}, along {along}, {beside}, {outer}"
+                                "{reduce:?} of {length} x {inner}, along {along}, {batch}, {outer}"
                             );
                         }
                     }
@@ -244,7 +244,7 @@ fn a_kernel_with_seven_buffers_gives_what_the_host_gives() {
 
 /// Each gradient alone is the one that is computed beside the other.
 #[test]
-fn one_gradient() {
+fn a_gradient_alone_is_the_same_as_with_the_other() {
     let _turn = TURN.lock();
     let device = gpu().autodiff();
     for (path, force, _) in paths() {

@@ -35,7 +35,7 @@ fn reductions_along_an_axis() {
 /// Cells with very many values, which a cube shares, among cells with few values and one with none. Indices are of
 /// single values or of whole steps. A step has fewer cells than a cube takes, or needs several cubes.
 #[test]
-fn long_groups() {
+fn long_groups_are_put_as_on_the_cpu() {
     let _turn = TURN.lock();
     for (outer, inner, count, along) in [(1, 1, 110_000, false), (1, 3, 100_500, true), (2, 40, 3_000, true)] {
         let (mut data, len) = (Data::new(7), 5);

@@ -252,7 +252,7 @@ fn strided_operands_are_not_copied() {
     let (rows, cols) = (20, 30);
     let mut data = Data::new(27);
     let a = data.csr(rows, cols, 8);
-    let turned = transpose(&a, cols);
+    let transposed = transpose(&a, cols);
     let nnz = a.1.len();
     for width in [1, 8, 7, 40, 130] {
         // 512 bytes are cut off: what the strictest device aligns to.
@@ -272,7 +272,7 @@ fn strided_operands_are_not_copied() {
                     RowsView { ptr, idx, perm: perm.map(|list| ints(list, [list.len()], device)) }
                 };
                 let view = lists([&a.0, &a.1], None);
-                let back = lists([&turned[0], &turned[1]], Some(&turned[2]));
+                let back = lists([&transposed[0], &transposed[1]], Some(&transposed[2]));
                 let values = floats(&a.2, [nnz, 1], device);
                 let repeated = floats(&row, [1, width], device).expand([cols, width]);
                 let best = kernel::spmm_extremum(Extremum::Max, &view, values.clone(), x.clone());
@@ -282,9 +282,9 @@ fn strided_operands_are_not_copied() {
                 let slopes = kernel::extremum_cols_backward(&back, reads(), shares.clone());
                 let product = spmm(&view, &values, &x);
                 let shifted = spmm(&view, &values, &repeated);
-                let turned = spmm(&back, &values, &grad);
+                let transposed = spmm(&back, &values, &grad);
                 let sums = kernel::segment_sum(grad, None, ints(&[0, 5, rows as i32], [3], device));
-                vec![list(product), list(shifted), list(turned), list(best), list(shares), list(slopes), list(sums)]
+                vec![list(product), list(shifted), list(transposed), list(best), list(shares), list(slopes), list(sums)]
             };
             let not = [not, &[COPY]].concat();
             let name = format!("strided, {lengths:?}, {width}");

@@ -148,13 +148,13 @@ fn views_are_not_copied() {
         let rows = x.dims()[0];
         x.narrow(0, 3, 1).expand([rows, 32])
     };
-    let turned = |x: Tensor<2>| {
+    let transposed = |x: Tensor<2>| {
         let [rows, columns] = x.dims();
         floats(&list(x.transpose()), [columns, rows], &gpu).transpose()
     };
     type View<'a> = &'a dyn Fn(Tensor<2>) -> Tensor<2>;
     for (name, view, copies) in
-        [("part", &part as View, false), ("same", &same as View, false), ("turned", &turned as View, true)]
+        [("part", &part as View, false), ("same", &same as View, false), ("transposed", &transposed as View, true)]
     {
         let operands = || case.operands(&gpu).map(view);
         let copied = operands().map(|x| {

@@ -172,7 +172,7 @@ fn counts_near_their_limit() {
 
 /// As if columns had more than 32 bits.
 #[test]
-fn wide_columns() {
+fn columns_above_32_bits_are_unpacked() {
     let _turn = TURN.lock();
     for force in [none(), little()] {
         let launched = same_bits(Forced { wide: true, ..force });
@@ -266,7 +266,7 @@ fn cancelled_elements_stay() {
 }
 
 #[test]
-fn other_types() {
+fn products_of_integers_and_small_floats_agree_with_the_cpu() {
     let _turn = TURN.lock();
     for case in cases() {
         let [m, k, n] = case.size;

@@ -47,16 +47,16 @@ pub fn try_random_walk_encoding(adjacency: &CsrTensor<2>, k: usize) -> Result<Te
     }
     let walk = try_row_normalization(adjacency)?;
     let mut columns = vec![walk.try_diagonal()?];
-    let (mut power, mut turned) = (walk.clone(), walk.try_transpose()?);
+    let (mut power, mut transposed) = (walk.clone(), walk.try_transpose()?);
     for step in 2..=k {
-        // `turned` is a power behind in odd steps.
+        // `transposed` is a power behind in odd steps.
         let odd = step % 2 == 1;
         if odd {
             power = power.try_matmul(&walk)?;
         }
-        columns.push(power.try_mul(&turned)?.try_row_sums()?);
+        columns.push(power.try_mul(&transposed)?.try_row_sums()?);
         if odd && step < k {
-            turned = power.try_transpose()?;
+            transposed = power.try_transpose()?;
         }
     }
     Ok(Tensor::stack(columns, 1))

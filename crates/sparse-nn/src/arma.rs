@@ -119,15 +119,15 @@ impl ArmaConv {
         check_square(OP, graph)?;
         Features::Dense(x.clone()).check(OP, graph, d_input)?;
         // The weights of all stacks, side by side.
-        let beside = |weight: Tensor<3>| weight.swap_dims(0, 1).reshape(Exact([d_input, stacks * d_output]));
-        let mut hidden = Features::Dense(x.clone()).times(OP, beside(initial))?;
+        let side_by_side = |weight: Tensor<3>| weight.swap_dims(0, 1).reshape(Exact([d_input, stacks * d_output]));
+        let mut hidden = Features::Dense(x.clone()).times(OP, side_by_side(initial))?;
         for step in 0..self.layers {
             if let Some(weight) = self.weight.as_ref().filter(|_| step > 0) {
                 let weight: Tensor<3> = at(weight.val(), step - 1).reshape(Exact([stacks, d_output, d_output]));
                 let by_stack: Tensor<3> = hidden.reshape(Exact([nodes, stacks, d_output])).swap_dims(0, 1);
                 hidden = by_stack.matmul(weight).swap_dims(0, 1).reshape(Exact([nodes, stacks * d_output]));
             }
-            let root = beside(at(self.root.val(), step).reshape(Exact([stacks, d_input, d_output])));
+            let root = side_by_side(at(self.root.val(), step).reshape(Exact([stacks, d_input, d_output])));
             let own = Features::Dense(dropout(x.clone(), &self.dropout)).times(OP, root)?;
             hidden = graph.try_matmul(hidden)? + own;
             if let Some(bias) = &self.bias {

@@ -149,8 +149,8 @@ impl DenseBatch {
         let place = index_tensor(self.places.index().clone(), index_dtype_for(size));
         let [row, col] = [pattern.row_ids(), pattern.col_idx()].map(|ends| place.clone().select(0, ends.clone()));
         let graph_of = |place: &Tensor<1, Int>| place.clone().div_scalar(places as i64);
-        let apart = read_all((graph_of(&row) - graph_of(&col)).abs().max());
-        if apart[0] != 0 {
+        let distance = read_all((graph_of(&row) - graph_of(&col)).abs().max());
+        if distance[0] != 0 {
             return Err(SparseError::invalid(op, "an edge must join nodes of one graph, got one between two graphs"));
         }
         let index = row.mul_scalar(places as i64) + col.remainder_scalar(places as i64);

@@ -54,8 +54,8 @@ pub fn try_diff_pool(
 ) -> Result<DensePooled<2>> {
     let Assigned { x, adjacency, coarse, shares } = assigned("diff_pool", x, adjacency, scores, mask)?;
     let cells = adjacency.shape().num_elements() as f64;
-    let apart = widened(adjacency - shares.clone().matmul(shares.clone().swap_dims(1, 2)));
-    let link = root(apart.powi_scalar(2).sum()).div_scalar(cells);
+    let difference = widened(adjacency - shares.clone().matmul(shares.clone().swap_dims(1, 2)));
+    let link = root(difference.powi_scalar(2).sum()).div_scalar(cells);
     let each = widened(shares.clone());
     let entropy = (each.clone() * (each + 1e-15).log()).neg().sum_dim(2).mean();
     Ok(DensePooled { x, adjacency: coarse, assignment: shares, losses: [link, entropy] })
@@ -160,10 +160,10 @@ fn assigned(
     same_elements(op, &x, &adjacency)?;
     same_elements(op, &x, &scores)?;
     let shares = kept(softmax(scores, 2), mask.as_ref());
-    let turned = shares.clone().swap_dims(1, 2);
+    let transposed = shares.clone().swap_dims(1, 2);
     Ok(Assigned {
-        x: turned.clone().matmul(kept(x, mask.as_ref())),
-        coarse: turned.matmul(adjacency.clone()).matmul(shares.clone()),
+        x: transposed.clone().matmul(kept(x, mask.as_ref())),
+        coarse: transposed.matmul(adjacency.clone()).matmul(shares.clone()),
         adjacency,
         shares,
     })
@@ -235,8 +235,8 @@ fn orthogonality(shares: Tensor<3>) -> Tensor<1> {
     let empty = norms.clone().equal_scalar(0.0);
     let norms: Tensor<3> = norms.mask_fill(empty.clone(), 1.0).reshape(Exact([batch, 1, 1]));
     let even = diagonal(dims, &products.device().inner()).float().cast(products.dtype());
-    let apart = products / expand(norms, dims) - even.div_scalar((clusters as f64).sqrt());
-    root(of_graphs(apart.powi_scalar(2))).mask_fill(empty, 0.0).mean()
+    let difference = products / expand(norms, dims) - even.div_scalar((clusters as f64).sqrt());
+    root(of_graphs(difference.powi_scalar(2))).mask_fill(empty, 0.0).mean()
 }
 
 /// Without loops, divided by the roots of the degrees of both ends.

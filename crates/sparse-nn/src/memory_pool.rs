@@ -111,8 +111,8 @@ impl MemoryPool {
         let shape = [batch * places, heads * clusters];
         let squares = |x: &Tensor<2>| x.clone().powi_scalar(2).sum_dim(1);
         let both = expand(squares(&rows), shape) + expand(squares(&keys).swap_dims(0, 1), shape);
-        let apart = (both - rows.matmul(keys.swap_dims(0, 1)).mul_scalar(2.0)).clamp_min(0.0);
-        let near = apart.div_scalar(self.tau).add_scalar(1.0).powf_scalar(-(self.tau + 1.0) / 2.0);
+        let distance = (both - rows.matmul(keys.swap_dims(0, 1)).mul_scalar(2.0)).clamp_min(0.0);
+        let near = distance.div_scalar(self.tau).add_scalar(1.0).powf_scalar(-(self.tau + 1.0) / 2.0);
         let shape = [batch * places, heads, clusters];
         let near: Tensor<3> = near.reshape(Exact(shape));
         let shares = near.clone() / expand(near.sum_dim(2), shape);

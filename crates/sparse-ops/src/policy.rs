@@ -166,7 +166,8 @@ pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tenso
     if wide && elements >= LARGE && own_passes(&x.device()) {
         return kernel::matmul(x, y, transposed);
     }
-    let [x, y] = [(x, transposed[0]), (y, transposed[1])].map(|(x, turned)| if turned { x.transpose() } else { x });
+    let [x, y] =
+        [(x, transposed[0]), (y, transposed[1])].map(|(x, transposed)| if transposed { x.transpose() } else { x });
     x.matmul(y)
 }
 

@@ -43,9 +43,9 @@ pub fn ordered(edges: DataFrame, nodes: u64, symmetrize: bool) -> Result<DataFra
     let mut all = edges.clone();
     if symmetrize {
         let (row, col) = (ident("key") / nodes(), ident("key") % nodes());
-        let turned = edges.filter(row.clone().not_eq(col.clone()))?;
+        let reversed = edges.filter(row.clone().not_eq(col.clone()))?;
         let key = (col * nodes() + row).alias("key");
-        all = all.union(turned.select([vec![key], weight.clone()].concat())?)?;
+        all = all.union(reversed.select([vec![key], weight.clone()].concat())?)?;
     }
     all.sort([vec![ident("key")], weight].concat().into_iter().map(|by| by.sort(true, false)).collect())
 }

@@ -32,10 +32,10 @@ pub trait Drawn: Kind {
 
     fn variant<const D: usize>(draw: &mut Draw, shape: [usize; D], values: Values) -> Variant<D, Self>;
 
-    /// A reference of one number, beside another.
-    fn number<const D: usize>(number: f64, shape: [usize; D], beside: &Tensor<D, Self>) -> Tensor<D, Self> {
-        let zeros = Tensor::zeros(shape, (&beside.device().inner(), beside.dtype()));
-        let all = Tensor::<D, Bool>::ones(shape, &beside.device().inner());
+    /// A reference of one number, like another.
+    fn number<const D: usize>(number: f64, shape: [usize; D], like: &Tensor<D, Self>) -> Tensor<D, Self> {
+        let zeros = Tensor::zeros(shape, (&like.device().inner(), like.dtype()));
+        let all = Tensor::<D, Bool>::ones(shape, &like.device().inner());
         zeros.mask_fill(all, number)
     }
 }

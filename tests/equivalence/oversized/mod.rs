@@ -193,8 +193,8 @@ impl<P: Pattern, const D: usize> Oversized<P, D> {
     /// A few columns of the first tensor, so that a dense one of the shape can be.
     pub fn tall(&self) -> SparseTensor<P, D> {
         let axis = self.rows() + 1;
-        let beside = self.a.dims().iter().product::<usize>() / SIZE / SIZE;
-        let columns = &[0, 331, 5 * 331, 10 * 331][..4 / beside];
+        let batch = self.a.dims().iter().product::<usize>() / SIZE / SIZE;
+        let columns = &[0, 331, 5 * 331, 10 * 331][..4 / batch];
         self.a.select(axis as isize, index(columns)).detach().require_grad()
     }
 }

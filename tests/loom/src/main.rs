@@ -144,7 +144,7 @@ fn nested() {
             (a.id(), memo.get(B(0), Thing::new).id())
         }
     };
-    let turned = |memo: Arc<Memo>| {
+    let transpose = |memo: Arc<Memo>| {
         move || {
             let b = memo.get(B(0), || {
                 memo.get(A(0), Thing::new);
@@ -153,7 +153,7 @@ fn nested() {
             (memo.get(A(0), Thing::new).id(), b.id())
         }
     };
-    let other = thread::spawn(turned(memo.clone()));
+    let other = thread::spawn(transpose(memo.clone()));
     let own = of(memo)();
     assert_eq!(other.join().unwrap(), own);
 }

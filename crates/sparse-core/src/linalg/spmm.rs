@@ -57,7 +57,7 @@ pub fn spmm<T: Element, I: Index>(
     if out.is_empty() {
         return;
     }
-    if batch > 1 && head_width(heads, features) < APART {
+    if batch > 1 && head_width(heads, features) < SEPARATE {
         return side_by_side(a, values, dense, [batch, heads, features], epilogue, out);
     }
     let ordered = if features >= WIDE { in_order(a, values, heads) } else { None };
@@ -99,7 +99,7 @@ fn side_by_side<T: Element, I: Index>(
 
 /// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower
 /// heads are copied side by side. With 24 columns and a batch of 4 both ways take equally long.
-const APART: usize = 32;
+const SEPARATE: usize = 32;
 
 /// From this many features on, values are brought in order before a product. A random read between those of wide rows
 /// costs more than a pass over the values.

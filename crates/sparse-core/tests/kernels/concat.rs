@@ -24,7 +24,7 @@ fn sets(parts: usize) -> impl Strategy<Value = Vec<Set>> {
 
 proptest! {
     #[test]
-    fn csr_rows(parts in (1usize..5).prop_flat_map(sets)) {
+    fn csr_rows_follow_each_other(parts in (1usize..5).prop_flat_map(sets)) {
         let built: Vec<_> = parts.iter().map(|p| csr(6, p)).collect();
         let borrowed: Vec<CsrPart<i32>> = built.iter().map(|(p, c)| (&p[..], &c[..])).collect();
         let moved: Vec<Vec<(usize, usize)>> =
@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn csr_cols(parts in (1usize..5).prop_flat_map(sets)) {
+    fn csr_columns_are_shifted(parts in (1usize..5).prop_flat_map(sets)) {
         let built: Vec<_> = parts.iter().map(|p| csr(6, p)).collect();
         let borrowed: Vec<CsrPart<i32>> = built.iter().map(|(p, c)| (&p[..], &c[..])).collect();
         let offsets: Vec<usize> = (0..parts.len()).map(|p| 5 * p).collect();

@@ -98,7 +98,9 @@ proptest! {
     }
 
     #[test]
-    fn coo_patterns((dims, a, b) in (0usize..6).prop_flat_map(|d| (Just(d), coords(d, 1), coords(d, 1)))) {
+    fn coo_patterns_merge_as_sets(
+        (dims, a, b) in (0usize..6).prop_flat_map(|d| (Just(d), coords(d, 1), coords(d, 1))),
+    ) {
         check_coo::<i32>(dims, &a, &b);
         check_coo::<i64>(dims, &a, &b);
     }

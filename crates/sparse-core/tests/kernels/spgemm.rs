@@ -170,7 +170,7 @@ fn a_column_out_of_range_panics() {
 
 /// The values of a transpose are read by a permutation.
 #[test]
-fn plans_of_transposes() {
+fn a_plan_reads_the_values_of_a_transpose_in_place() {
     let (a, b) = (matrix(300, 400, 1), matrix(400, 700, 2));
     let (ptr, idx, values) = spgemm(view(&a), &a.2, view(&b), &b.2, 700).unwrap();
     let turned = |(ptr, idx, _): &Rows, cols| {

@@ -58,13 +58,13 @@ fn check_coords(shape: &[usize], indices: &[i64], nnz: usize) {
 
 proptest! {
     #[test]
-    fn groups(groups in 1usize..20, raw in prop::collection::vec(0i64..1000, 0..80)) {
+    fn keys_are_grouped_in_order(groups in 1usize..20, raw in prop::collection::vec(0i64..1000, 0..80)) {
         let keys: Vec<i64> = raw.iter().map(|k| k % groups as i64).collect();
         check_groups(&keys, groups);
     }
 
     #[test]
-    fn coordinates(
+    fn coordinates_are_sorted_and_joined(
         shape in prop::collection::vec(prop_oneof![1usize..4, Just(1usize << 31), Just(1usize << 62)], 0..6),
         nnz in 0usize..40,
         raw in prop::collection::vec((any::<u64>(), any::<bool>()), 240),
@@ -77,7 +77,7 @@ proptest! {
 }
 
 #[test]
-fn large_groups() {
+fn many_keys_are_grouped_in_order() {
     for (n, groups, below) in
         [(300_000, 70_000, 70_000), (300_000, 5, 5), (300_000, 1 << 20, 7), (1000, 3_000_000, 3_000_000)]
     {

@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_move(
+    fn moved_rows_are_those_of_the_map(
         n in 0usize..9,
         block in prop::sample::select(&FEATURES),
         map in prop::collection::vec(0usize..100, 0..20)

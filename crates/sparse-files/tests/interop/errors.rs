@@ -108,7 +108,7 @@ fn sizes_beyond_the_type_of_indices() {
 }
 
 #[test]
-fn huge_and_almost_empty() {
+fn oversized_matrices_that_are_almost_empty() {
     let (device, rows) = (Device::flex(), 1usize << 40);
     let theirs = TriMat::from_triplets((rows, 2), vec![rows - 1], vec![1], vec![1.5f32]);
     assert_eq!(kind(CsrTensor::<2>::from_matrix(&theirs, &device)), "would_densify");

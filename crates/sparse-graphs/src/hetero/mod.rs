@@ -297,11 +297,11 @@ impl HeteroGraph {
 
     /// The graph with the edges turned round. Types between two types of nodes are [reversed](EdgeType::reversed).
     pub(crate) fn try_transposed(&self) -> Result<Self> {
-        let turned = |(kind, adjacency): (&EdgeType, &CsrTensor<2>)| {
+        let transposed = |(kind, adjacency): (&EdgeType, &CsrTensor<2>)| {
             let kind = if kind.source == kind.target { kind.clone() } else { kind.reversed() };
             Ok((kind, adjacency.try_transpose()?))
         };
-        Ok(Self { nodes: self.nodes.clone(), edges: self.edges.iter().map(turned).collect::<Result<_>>()? })
+        Ok(Self { nodes: self.nodes.clone(), edges: self.edges.iter().map(transposed).collect::<Result<_>>()? })
     }
 
     fn named(&self, name: &str) -> Result<&TypedNodes, String> {

@@ -149,8 +149,8 @@ impl SwapRows<CubeTensor> {
 /// Rows `[outer, inner]` in the order `[inner, outer]`, of a matrix that is not empty.
 pub(super) fn swap_rows(values: CubeTensor, outer: usize) -> CubeTensor {
     let shape = values.meta.shape().clone();
-    let apart = reshape(values, [outer, shape[0] / outer, shape[1]].into());
-    reshape(permute(apart, &[1, 0, 2]), shape)
+    let split = reshape(values, [outer, shape[0] / outer, shape[1]].into());
+    reshape(permute(split, &[1, 0, 2]), shape)
 }
 
 pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -> CubeTensor {

@@ -79,14 +79,14 @@ mod tests {
         for [m, k, n] in [[1, 1, 1], [3, 5, 2], [4, 0, 3], [0, 3, 2], [2, 3, 0], [70, 33, 65], [200, 190, 210]] {
             let x: Vec<f64> = (0..m * k).map(|at| (at as f64 * 0.37).sin()).collect();
             let y: Vec<f64> = (0..k * n).map(|at| (at as f64 * 0.73).cos()).collect();
-            let turned = |list: &[f64], rows: usize, cols: usize| -> Vec<f64> {
+            let transpose = |list: &[f64], rows: usize, cols: usize| -> Vec<f64> {
                 (0..rows * cols).map(|at| list[at % rows * cols + at / rows]).collect()
             };
             let want: Vec<f64> =
                 (0..m * n).map(|at| (0..k).map(|j| x[at / n * k + j] * y[j * n + at % n]).sum()).collect();
             for transposed in [[false, false], [true, false], [false, true], [true, true]] {
-                let x = if transposed[0] { turned(&x, m, k) } else { x.clone() };
-                let y = if transposed[1] { turned(&y, k, n) } else { y.clone() };
+                let x = if transposed[0] { transpose(&x, m, k) } else { x.clone() };
+                let y = if transposed[1] { transpose(&y, k, n) } else { y.clone() };
                 let out = product(&x, &y, [0.0, 1.0], Sizes { m, k, n, transposed });
                 assert_eq!(out.len(), m * n);
                 for (out, want) in out.iter().zip(&want) {

@@ -97,7 +97,7 @@ impl Saved {
     }
 
     fn backward(&self, grad: &Tensor<2>, [x, weight]: [bool; 2]) -> [Option<Erased>; 2] {
-        let of = |x: &Tensor<2>, y: &Tensor<2>, turned| policy::matmul(x.clone(), y.clone(), turned);
+        let of = |x: &Tensor<2>, y: &Tensor<2>, transposed| policy::matmul(x.clone(), y.clone(), transposed);
         let d_x = self.weight.as_ref().filter(|_| x).map(|weight| of(grad, weight, [false, true]));
         let d_weight = self.x.as_ref().filter(|_| weight).map(|x| of(x, grad, [true, false]));
         [d_x.map(Erased::from), d_weight.map(Erased::from)]

@@ -227,8 +227,8 @@ fn logaddexp(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     let (x, y) = (a.clone().inner(), b.clone().inner());
     let larger = x.clone().mask_where(y.clone().greater(x.clone()), y.clone());
     // Equal infinities are 0 apart too, not NaN.
-    let apart = (x.clone() - y.clone()).abs().mask_fill(x.clone().equal(y.clone()), 0.0);
-    let out = larger + apart.neg().exp().log1p();
+    let distance = (x.clone() - y.clone()).abs().mask_fill(x.clone().equal(y.clone()), 0.0);
+    let out = larger + distance.neg().exp().log1p();
     record(out, [Erased::from(a), Erased::from(b)], (x, y), |(x, y), grad, needs| {
         let share = |own: &Tensor<2>, other: &Tensor<2>| {
             let odds = (other.clone() - own.clone()).exp();
@@ -363,8 +363,8 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         check(OP, self, other)?;
         self.zip_named(OP, other, logaddexp, |a, b, dtype| {
             let (a, b) = (host_float(a, dtype), host_float(b, dtype));
-            let apart = if a == b { 0.0 } else { (a - b).abs() };
-            Some(Fill::scalar(a.max(b) + (-apart).exp().ln_1p()))
+            let distance = if a == b { 0.0 } else { (a - b).abs() };
+            Some(Fill::scalar(a.max(b) + (-distance).exp().ln_1p()))
         })
     }
 

@@ -144,9 +144,9 @@ impl Factors {
     fn shared_out(&self, times: &Tensor<2, Int>, start: &Tensor<2>, zeros: &Tensor<2, Bool>) -> [Tensor<2, Int>; 2] {
         let alone = self.product(start.clone(), &self.stored);
         let power = plain_power(self.size.clone(), times, self.most);
-        let apart = normal(alone).bool_and(normal(power)).bool_or(zeros.clone());
+        let in_range = normal(alone).bool_and(normal(power)).bool_or(zeros.clone());
         let [times, counts] = [times, &self.counts].map(|list| list.clone().expand(Shape::from(start.dims())));
-        let share = (times.clone() / counts.clone()).mask_fill(apart, 0);
+        let share = (times.clone() / counts.clone()).mask_fill(in_range, 0);
         [share.clone(), times - share * counts]
     }
 

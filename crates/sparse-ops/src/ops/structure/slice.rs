@@ -150,9 +150,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub fn try_slice_dim(&self, dim: impl AsIndex, slice: impl Into<Slice>) -> Result<Self> {
         const OP: &str = "slice_dim";
         let axis = self.axis(OP, dim)?;
-        let (cut, turned) = cut_of(OP, axis, self.dims()[axis], slice.into())?;
+        let (cut, backwards) = cut_of(OP, axis, self.dims()[axis], slice.into())?;
         let mut reversed = [false; D];
-        reversed[axis] = turned;
+        reversed[axis] = backwards;
         Ok(self.cut_axis(axis, cut).reversed(&reversed))
     }
 
