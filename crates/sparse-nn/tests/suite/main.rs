@@ -1,6 +1,7 @@
 //! Layers against PyTorch Geometric and PyTorch, their errors, their rules against central differences.
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
+mod clip;
 mod gradients;
 mod layers;
 mod nn;
