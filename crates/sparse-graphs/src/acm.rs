@@ -111,7 +111,7 @@ pub fn read_acm_with(
         ends.sort_unstable();
         ends.dedup();
         let adjacency = with_ends(&ends, [nodes; 2], options.clone());
-        graph = graph.with_edges(&EdgeType::new("paper", name, "paper"), adjacency);
+        graph = graph.with_edges(EdgeType::new("paper", name, "paper"), adjacency);
     }
     Ok(graph)
 }

@@ -74,8 +74,11 @@ impl Rows {
     }
 }
 
-/// The elements of a sparse matrix of SciPy (csr, csc, coo): its shape, and row, column and value of each.
-pub(super) fn triplets(pickle: &Pickle<'_>, value: Value) -> Result<([usize; 2], Vec<(usize, usize, f64)>), String> {
+/// A shape, and row, column and value of each element.
+pub(super) type Triplets = ([usize; 2], Vec<(usize, usize, f64)>);
+
+/// The elements of a sparse matrix of SciPy (csr, csc, coo).
+pub(super) fn triplets(pickle: &Pickle<'_>, value: Value) -> Result<Triplets, String> {
     let layout = pickle.class(value).unwrap_or("none").rsplit(' ').next().unwrap_or("").get(..3).unwrap_or("");
     if layout != "coo" {
         let layout = if layout == "csc" { "csc" } else { "csr" };
