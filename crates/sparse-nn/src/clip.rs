@@ -8,9 +8,9 @@ use sparse_ops::extend::{Exact, wide};
 /// All gradients of a module's parameters times `min(1, max_norm / (norm + 1e-6))`, and their `norm`
 /// `sqrt(sum g^2)` `[1]`; `None` if there are none.
 ///
-/// Burn's `GradientClippingConfig::Norm` clips each gradient by its own norm; here one number scales them all. Values of
-/// sparse parameters count, with their stored elements. Sums of 16-bit floats are in f32. If the norm is not finite, the
-/// gradients become NaN or zero: look at the norm where that may happen. Nothing is read from the device. Cost: two
+/// Burn's `GradientClippingConfig::Norm` clips each gradient by its own norm; here one number scales them all. Values
+/// of sparse parameters count, with their stored elements. Sums of 16-bit floats are in f32. If the norm is not finite,
+/// the gradients become NaN or zero: look at the norm where that may happen. Nothing is read from the device. Cost: two
 /// passes over the gradients. (PyTorch's `clip_grad_norm_`.)
 ///
 /// Source: Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural networks*, ICML 2013.
