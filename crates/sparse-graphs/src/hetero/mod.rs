@@ -1,6 +1,8 @@
 //! Graphs whose nodes and edges have types.
 
 pub(crate) mod block_model;
+#[cfg(feature = "safetensors")]
+mod file;
 pub(crate) mod homogeneous;
 pub(crate) mod split;
 

@@ -1,10 +1,12 @@
 //! Graphs whose nodes and edges have types.
 
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use sparse_dev::files::heard;
 use sparse_tensor::data::{
     HeteroGraph, HomogeneousGraph, Labels, Splits, TypedNodes, hetero_block_model, precision_at_k, random_edge_split,
     try_precision_at_k,
 };
+use sparse_tensor::io::safetensors::Archive;
 use sparse_tensor::nn::{
     EdgeType, Edges, GcnConvConfig, HeteroConv, NodePairs, RgcnConvConfig, TypeJoin, bipartite_normalization,
 };
@@ -382,4 +384,91 @@ fn precision_divides_by_k() {
     let known = CsrTensor::<2>::from_rows(&[vec![(0, 1.0), (1, 1.0)], vec![], vec![]], 4, &flex()).unwrap();
     assert_eq!(precision_at_k(scores.clone(), &relevant, Some(&known), 1), 0.5);
     told(try_precision_at_k(scores, &relevant, None, 0), &["k must be at least 1"]);
+}
+
+/// Words of any marks, labels that are missing, types without features or edges.
+fn odd_graph(device: &Device) -> HeteroGraph {
+    let ones = |count| Tensor::<1>::ones([count], device);
+    let features = Tensor::<2>::from_floats([[0.0, 1.5], [-2.0, 0.0], [0.0, 0.0]], device);
+    let papers = TypedNodes {
+        labels: Some(Labels::from_list(&[1, -1, 0], 4, device).unwrap()),
+        splits: Splits { train: vec![2, 0], val: vec![], test: vec![1] },
+        ..TypedNodes::of(features)
+    };
+    let cites = CsrTensor::from_edges(&[(0, 2), (2, 2)], ones(2) * 0.5, 3).unwrap();
+    let writes = CooTensor::from_edges(&[(1, 0)], ones(1), [3, 2]).unwrap().to_csr();
+    HeteroGraph::default()
+        .with_nodes("paper \"a.b\"/c", papers)
+        .with_nodes("author", TypedNodes::new(2))
+        .with_nodes("nothing", TypedNodes::new(0))
+        .with_edges(EdgeType::new("paper \"a.b\"/c", "cites", "paper \"a.b\"/c"), cites)
+        .with_edges(EdgeType::new("author", "writes.values", "paper \"a.b\"/c"), writes)
+}
+
+#[test]
+fn a_file_has_all_of_a_graph_of_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.safetensors");
+    for device in [Device::flex(), Device::flex().autodiff()] {
+        let graph = odd_graph(&device);
+        graph.save_file(&path).unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        let again = heard(length, |told| HeteroGraph::load_file_with(&path, &device, told)).0.unwrap();
+        assert_eq!(again.to_string(), graph.to_string());
+        for ((kind, own), (other, loaded)) in graph.edges().into_iter().zip(again.edges()) {
+            assert_eq!((&kind, own.to_triplets::<f32>()), (&other, loaded.to_triplets::<f32>()));
+        }
+        for name in graph.node_types() {
+            let [own, loaded] = [graph.nodes_of(name), again.nodes_of(name)];
+            let features = |nodes: &TypedNodes| nodes.features.as_ref().map(|features| features.to_data());
+            let labels = |nodes: &TypedNodes| nodes.labels.as_ref().map(|labels| (labels.to_vec(), labels.classes()));
+            let splits = |nodes: &TypedNodes| nodes.splits.clone();
+            assert_eq!((own.count, features(own), labels(own)), (loaded.count, features(loaded), labels(loaded)));
+            let [own, loaded] = [splits(own), splits(loaded)];
+            assert_eq!((own.train, own.val, own.test), (loaded.train, loaded.val, loaded.test));
+        }
+    }
+    HeteroGraph::default().save_file(&path).unwrap();
+    assert_eq!(HeteroGraph::load_file(&path, &Device::flex()).unwrap().node_types().count(), 0);
+}
+
+#[test]
+fn a_file_that_contradicts_itself_names_the_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.safetensors");
+    let device = Device::flex();
+    let list = |numbers: &[i32]| {
+        let count = numbers.len();
+        let ids = Tensor::<2, Int>::from_data(TensorData::new((0..count as i32).collect(), [1, count]), &device);
+        let values = Tensor::<1, Int>::from_data(TensorData::new(numbers.to_vec(), [count]), &device);
+        CooTensor::<1, Int>::new(ids, values, [count]).unwrap()
+    };
+    let edges = CsrTensor::<2>::zeros([2, 2], (&device, DType::F32));
+    let cases: [(&str, Option<CooTensor<1, Int>>, &[&str]); 9] = [
+        ("plain", Some(list(&[1])), &["plain", "a list of words in JSON"]),
+        ("[\"nodes\"]", Some(list(&[1])), &["[\"nodes\"]", "that of edges or of what nodes have"]),
+        ("[\"train\",\"user\"]", Some(list(&[2])), &["user", "must be in [0, 2), got 2"]),
+        ("[\"train\",\"user\"]", Some(list(&[-1])), &["[\"train\",\"user\"]", "must not be negative"]),
+        ("[\"train\",\"item\"]", Some(list(&[0])), &["[\"train\",\"item\"]", "item"]),
+        ("[\"labels\",\"user\",\"2\"]", Some(list(&[0])), &["user", "labels", "2 nodes, got 1"]),
+        ("[\"labels\",\"user\",\"2\"]", Some(list(&[0, 2])), &["[\"labels\",\"user\",\"2\"]", "2"]),
+        ("[\"labels\",\"user\",\"x\"]", Some(list(&[0, 1])), &["the classes must be a number"]),
+        ("[\"edges\",\"user\",\"likes\",\"item\"]", None, &["item"]),
+    ];
+    for (name, own, parts) in cases {
+        let mut archive = Archive::new();
+        archive.insert("[\"nodes\",\"user\"]", &list(&[0, 0])).unwrap();
+        match own {
+            Some(own) => archive.insert(name, &own).unwrap(),
+            None => archive.insert(name, &edges).unwrap(),
+        }
+        archive.save(&path).unwrap();
+        let trouble = HeteroGraph::load_file(&path, &device).unwrap_err();
+        let text = trouble.to_string();
+        assert_eq!(trouble.kind(), "invalid", "{text}");
+        assert!(
+            text.contains("graph.safetensors") && parts.iter().all(|part| text.contains(part)),
+            "{text}: {parts:?}"
+        );
+    }
 }
