@@ -48,7 +48,7 @@ pub struct MemoryPoolConfig {
 /// let pool = MemoryPoolConfig::new(4, 8, 2, 3).init(&device);
 /// let (x, assignment) = pool.forward(batch.x, Some(batch.mask));
 /// assert_eq!((x.dims(), assignment.dims()), ([2, 3, 8], [2, 2, 3]));
-/// assert!(memory_loss(assignment).into_scalar::<f32>() >= 0.0);
+/// assert!(memory_loss(assignment).into_scalar::<f32>() > -1e-5); // a divergence, rounded
 /// ```
 #[derive(Module, Debug)]
 pub struct MemoryPool {

@@ -3,6 +3,7 @@
 
 mod clip;
 mod gradients;
+mod group_mm;
 mod layers;
 mod nn;
 mod row_table;
