@@ -432,6 +432,9 @@ fn a_file_has_all_of_a_graph_of_types() {
     assert_eq!(HeteroGraph::load_file(&path, &Device::flex()).unwrap().node_types().count(), 0);
 }
 
+/// The name of a tensor, what it is (`None`: edges), and what the error says.
+type Case<'a> = (&'a str, Option<CooTensor<1, Int>>, &'a [&'a str]);
+
 #[test]
 fn a_file_that_contradicts_itself_names_the_type() {
     let folder = tempfile::tempdir().unwrap();
@@ -444,7 +447,7 @@ fn a_file_that_contradicts_itself_names_the_type() {
         CooTensor::<1, Int>::new(ids, values, [count]).unwrap()
     };
     let edges = CsrTensor::<2>::zeros([2, 2], (&device, DType::F32));
-    let cases: [(&str, Option<CooTensor<1, Int>>, &[&str]); 9] = [
+    let cases: [Case<'_>; 9] = [
         ("plain", Some(list(&[1])), &["plain", "a list of words in JSON"]),
         ("[\"nodes\"]", Some(list(&[1])), &["[\"nodes\"]", "that of edges or of what nodes have"]),
         ("[\"train\",\"user\"]", Some(list(&[2])), &["user", "must be in [0, 2), got 2"]),
