@@ -55,6 +55,8 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
          global_attention_pool global_max_pool global_mean_pool graclus graph_softmax memory_loss mincut_pool \
          negative_sampling voxel_grid",
     ),
+    ("fn", "one product with a sparse matrix, against a loop: nn/tests/suite/group_mm.rs", "gather_mm segment_mm"),
+    ("fn", "of the gradients of a module: nn/tests/suite/clip.rs", "clip_grad_norm"),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
     ("fn", "the pool of results: tests/allocations.rs", "memory_report release_pool set_pool_limit"),
     ("fn", "the name of a dtype", "dtype_name"),

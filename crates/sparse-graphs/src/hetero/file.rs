@@ -44,7 +44,7 @@ impl HeteroGraph {
     /// use sparse_tensor::data::{HeteroGraph, hetero_block_model};
     ///
     /// let device = Device::flex();
-    /// let relations = [(("user", "likes", "item").into(), 40, 0.8)];
+    /// let relations = [(("user", "likes", "item").into(), 20, 0.8)];
     /// let graph = hetero_block_model(&[("user", 9), ("item", 6)], 2, &relations, 7, &device).unwrap();
     /// let path = std::env::temp_dir().join(format!("graph-{}.safetensors", std::process::id()));
     /// graph.save_file(&path).unwrap();
