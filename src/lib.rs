@@ -65,3 +65,6 @@ pub use sparse_plot as plot;
 #[cfg(feature = "remote")]
 #[doc(inline)]
 pub use sparse_remote as remote;
+#[cfg(feature = "solve")]
+#[doc(inline)]
+pub use sparse_solve as solve;

@@ -1,0 +1,93 @@
+//! Operators of closures.
+
+use crate::operator::{LinearOperator, Operator};
+use burn::module::Module;
+use burn::tensor::Tensor;
+use sparse_ops::{Result, SparseError};
+use std::fmt;
+use std::sync::Arc;
+
+type Apply<M> = Arc<dyn Fn(&M, Tensor<2>) -> Tensor<2> + Send + Sync>;
+
+/// See [`Operator::from_fn`].
+struct Closure<M> {
+    dims: [usize; 2],
+    module: M,
+    apply: Apply<M>,
+    transposed: Option<Apply<M>>,
+}
+
+impl<M> fmt::Debug for Closure<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Closure").field("dims", &self.dims).finish_non_exhaustive()
+    }
+}
+
+impl Operator {
+    /// A closure `[cols, F]` to `[rows, F]` that is linear, and its transposed one `[rows, F]` to `[cols, F]` where a
+    /// method or a gradient needs it. `module` has the tensors that they use: gradients reach what of it is tracked. Where
+    /// there are none, it is an empty `Vec`.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::solve::{LinearOperator, Operator};
+    ///
+    /// // A diagonal matrix: it is its own transposed one.
+    /// let diagonal = Tensor::<1>::from_floats([2.0, 5.0], &Device::flex());
+    /// let scale = |diagonal: &Tensor<1>, x: Tensor<2>| x * diagonal.clone().reshape([2, 1]);
+    /// let a = Operator::from_fn([2, 2], diagonal, scale, Some(scale));
+    /// let y = a.try_apply(Tensor::from_floats([[1.0], [1.0]], &Device::flex())).unwrap();
+    /// assert_eq!(y.into_data().to_vec::<f32>().unwrap(), [2.0, 5.0]);
+    /// ```
+    pub fn from_fn<M, F, T>(dims: [usize; 2], module: M, apply: F, transposed: Option<T>) -> Self
+    where
+        M: Module + Send + Sync + 'static,
+        F: Fn(&M, Tensor<2>) -> Tensor<2> + Send + Sync + 'static,
+        T: Fn(&M, Tensor<2>) -> Tensor<2> + Send + Sync + 'static,
+    {
+        let transposed = transposed.map(|transposed| Arc::new(transposed) as Apply<M>);
+        Self::new(Closure { dims, module, apply: Arc::new(apply), transposed })
+    }
+}
+
+impl<M: Module + Send + Sync + 'static> LinearOperator for Closure<M> {
+    fn dims(&self) -> [usize; 2] {
+        self.dims
+    }
+
+    fn try_apply(&self, x: Tensor<2>) -> Result<Tensor<2>> {
+        self.checked(&self.apply, self.dims, x)
+    }
+
+    fn try_apply_transposed(&self, x: Tensor<2>) -> Result<Tensor<2>> {
+        let [rows, cols] = self.dims;
+        match &self.transposed {
+            Some(transposed) => self.checked(transposed, [cols, rows], x),
+            None => Err(SparseError::invalid("Operator::from_fn", "give the transposed closure, which is needed here")),
+        }
+    }
+
+    fn valid(&self) -> Operator {
+        let (apply, transposed) = (self.apply.clone(), self.transposed.clone());
+        Operator::new(Self { dims: self.dims, module: self.module.valid(), apply, transposed })
+    }
+}
+
+impl<M> Closure<M> {
+    fn checked(&self, apply: &Apply<M>, [rows, cols]: [usize; 2], x: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "Operator::from_fn";
+        let [own, width] = x.dims();
+        if own != cols {
+            let rule = "the operator {left} must have a column for each row of {right}";
+            return Err(SparseError::shape_mismatch(OP, rule, [rows, cols], [own, width]));
+        }
+        let out = apply(&self.module, x);
+        match out.dims() == [rows, width] {
+            true => Ok(out),
+            false => {
+                let rule = "the closure must give {left}, got {right}";
+                Err(SparseError::shape_mismatch(OP, rule, [rows, width], out.dims()))
+            }
+        }
+    }
+}

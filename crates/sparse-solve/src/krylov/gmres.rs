@@ -1,0 +1,126 @@
+//! Generalised minimal residuals, for any square matrix.
+
+use super::system::{Point, System};
+use super::vectors::{Numbers, Vectors, dot, norm, ratio};
+use super::watch::{Watch, numbers};
+use burn::tensor::{Tensor, TensorData};
+use sparse_ops::Result;
+use sparse_ops::extend::read_data;
+
+/// One cycle of Saad and Schultz 1986 with at most `restart` directions, preconditioned on the right. `flexible`: the
+/// preconditioner may be another one in each iteration (Saad 1993); that keeps twice as many vectors.
+///
+/// Coefficients stay on the device until somebody looks. The small least-squares problems are solved on the host.
+pub fn cycle(
+    system: &System<'_>,
+    Point { x, residual }: Point,
+    (restart, flexible): (usize, bool),
+    watch: &mut Watch<'_>,
+) -> Result<Vectors> {
+    let first = norm(&residual);
+    let mut basis = vec![residual * ratio(first.ones_like(), first.clone())];
+    let mut images: Vec<Vectors> = vec![];
+    let mut rotations: Vec<Rotations> = numbers(&first).into_iter().map(Rotations::new).collect();
+    let mut unread: Vec<Numbers> = vec![];
+    loop {
+        let last = basis.last().expect("it begins with one");
+        let near = system.precondition(last)?;
+        let mut image = system.apply(&near)?;
+        if flexible {
+            images.push(near);
+        }
+        let mut column = Vec::with_capacity(basis.len() + 1);
+        for direction in &basis {
+            let along = dot(direction, &image);
+            image = image - direction.clone() * along.clone();
+            column.push(along);
+        }
+        let size = norm(&image);
+        basis.push(image * ratio(size.ones_like(), size.clone()));
+        column.push(size);
+        unread.push(Tensor::cat(column, 1));
+        watch.iterations += 1;
+        let full = basis.len() > restart;
+        if !full && !watch.looks() {
+            continue;
+        }
+        for column in read_columns(std::mem::take(&mut unread)) {
+            for (at, own) in rotations.iter_mut().enumerate() {
+                own.push(column.iter().map(|entries| entries[at]).collect());
+            }
+        }
+        let residuals = rotations.iter().map(|own| own.residual).collect();
+        if watch.judge(residuals)? || full {
+            break;
+        }
+    }
+    let [systems, _, width] = first.dims();
+    let solutions: Vec<Vec<f64>> = rotations.iter().map(Rotations::solve).collect();
+    let factor = |step: usize| {
+        let list: Vec<f64> = solutions.iter().map(|own| own[step]).collect();
+        Tensor::<3>::from_data(TensorData::new(list, [systems, 1, width]), (&first.device(), first.dtype()))
+    };
+    let directions = if flexible { &images } else { &basis[..basis.len() - 1] };
+    let sum = directions.iter().enumerate().map(|(step, own)| own.clone() * factor(step)).reduce(|sum, own| sum + own);
+    let sum = sum.expect("at least one direction");
+    Ok(x + if flexible { sum } else { system.precondition(&sum)? })
+}
+
+/// For each iteration its coefficients: a list for each basis vector, with a number for each column of the systems.
+fn read_columns(columns: Vec<Numbers>) -> Vec<Vec<Vec<f64>>> {
+    let heights: Vec<usize> = columns.iter().map(|column| column.dims()[1]).collect();
+    let all = Tensor::cat(columns, 1);
+    let [systems, height, width] = all.dims();
+    let list: Vec<f64> = read_data(all).convert::<f64>().iter().collect();
+    let entry = |row: usize| {
+        (0..systems).flat_map(|system| list[(system * height + row) * width..][..width].iter().copied()).collect()
+    };
+    let mut rows = (0..height).map(entry);
+    heights.iter().map(|&height| rows.by_ref().take(height).collect()).collect()
+}
+
+/// The triangular factor of one column's small problem, by Givens rotations.
+struct Rotations {
+    columns: Vec<Vec<f64>>,
+    turns: Vec<[f64; 2]>,
+    right: Vec<f64>,
+    residual: f64,
+}
+
+impl Rotations {
+    fn new(size: f64) -> Self {
+        Self { columns: vec![], turns: vec![], right: vec![size], residual: size }
+    }
+
+    fn push(&mut self, mut column: Vec<f64>) {
+        for (at, [cos, sin]) in self.turns.iter().enumerate() {
+            let [a, b] = [column[at], column[at + 1]];
+            (column[at], column[at + 1]) = (cos * a + sin * b, cos * b - sin * a);
+        }
+        let at = self.turns.len();
+        let [a, b] = [column[at], column[at + 1]];
+        let size = a.hypot(b);
+        let [cos, sin] = if size == 0.0 { [1.0, 0.0] } else { [a / size, b / size] };
+        column[at] = size;
+        column.truncate(at + 1);
+        self.turns.push([cos, sin]);
+        self.columns.push(column);
+        let left = self.right[at];
+        self.right[at] = cos * left;
+        self.right.push(-sin * left);
+        self.residual = self.right[at + 1].abs();
+    }
+
+    /// A direction that the matrix maps to nothing gets 0.
+    fn solve(&self) -> Vec<f64> {
+        let mut out = self.right[..self.columns.len()].to_vec();
+        for at in (0..out.len()).rev() {
+            let pivot = self.columns[at][at];
+            out[at] = if pivot == 0.0 { 0.0 } else { out[at] / pivot };
+            for above in 0..at {
+                out[above] -= self.columns[at][above] * out[at];
+            }
+        }
+        out
+    }
+}

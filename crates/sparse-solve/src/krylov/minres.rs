@@ -1,0 +1,54 @@
+//! Minimal residuals, for symmetric matrices.
+
+use super::system::{Point, System};
+use super::vectors::{Vectors, dot, hypot, norm, ratio};
+use super::watch::{OP, Watch, numbers};
+use sparse_ops::{Result, SparseError};
+
+/// Paige and Saunders 1975; the preconditioner must be positive definite.
+pub fn sweep(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let (size, mut after) = (norm(&residual), system.precondition(&residual)?);
+    let squared = dot(&residual, &after);
+    if numbers(&squared).iter().any(|&squared| squared < 0.0) {
+        return Err(SparseError::invalid(
+            OP,
+            "the preconditioner must be symmetric positive definite, got r^T M r < 0",
+        ));
+    }
+    let first = squared.sqrt();
+    // The residual is measured in the norm of the preconditioner: by its share of the first one.
+    let per_unit = ratio(size.clone(), first.clone());
+    let (zero, mut beta, mut left) = (first.zeros_like(), first.clone(), first);
+    let (mut old_beta, mut delta_bar, mut epsilon) = (zero.clone(), zero.clone(), zero.clone());
+    let (mut cos, mut sin) = (zero.ones_like().neg(), zero);
+    let (mut before, mut own) = (residual.zeros_like(), residual);
+    let (mut w, mut w_before) = (x.zeros_like(), x.zeros_like());
+    let mut open = system.open(&size);
+    loop {
+        let v = after * ratio(beta.ones_like(), beta.clone());
+        let mut image = system.apply(&v)? - before * ratio(beta.clone(), old_beta);
+        let alpha = dot(&v, &image);
+        image = image - own.clone() * ratio(alpha.clone(), beta.clone());
+        before = std::mem::replace(&mut own, image);
+        after = system.precondition(&own)?;
+        old_beta = beta;
+        beta = dot(&own, &after).clamp_min(0.0).sqrt();
+        let delta = cos.clone() * delta_bar.clone() + sin.clone() * alpha.clone();
+        let gamma_bar = sin.clone() * delta_bar - cos.clone() * alpha;
+        let old_epsilon = std::mem::replace(&mut epsilon, sin * beta.clone());
+        delta_bar = cos.neg() * beta.clone();
+        let gamma = hypot(&gamma_bar, &beta);
+        cos = ratio(gamma_bar, gamma.clone());
+        sin = ratio(beta.clone(), gamma.clone());
+        let step = cos.clone() * left.clone() * open.clone();
+        left = left * sin.clone();
+        let next = v - w_before * old_epsilon - w.clone() * delta;
+        w_before = std::mem::replace(&mut w, next * ratio(gamma.ones_like(), gamma));
+        x = x + w.clone() * step;
+        let size = left.clone().abs() * per_unit.clone();
+        if watch.ends(&size)? {
+            return Ok(x);
+        }
+        open = system.open(&size);
+    }
+}

@@ -1,0 +1,59 @@
+//! Columns of all systems side by side: `[systems, n, F]`, and a number for each, `[systems, 1, F]`.
+
+use crate::operator::LinearOperator;
+use burn::tensor::{Tensor, TensorData};
+use sparse_ops::Result;
+use sparse_ops::extend::{Exact, sum_dim};
+
+pub type Vectors = Tensor<3>;
+/// A number for each column of each system.
+pub type Numbers = Tensor<3>;
+
+pub fn dot(a: &Vectors, b: &Vectors) -> Numbers {
+    sum_dim(a.clone() * b.clone(), 1)
+}
+
+pub fn norm(a: &Vectors) -> Numbers {
+    dot(a, a).sqrt()
+}
+
+/// `a / b`, and 0 where `b` is 0: a column that is solved, or that broke down, stays where it is.
+pub fn ratio(a: Numbers, b: Numbers) -> Numbers {
+    let zero = b.clone().equal_scalar(0.0);
+    (a / b.mask_fill(zero.clone(), 1.0)).mask_fill(zero, 0.0)
+}
+
+/// `sqrt(a^2 + b^2)`.
+pub fn hypot(a: &Numbers, b: &Numbers) -> Numbers {
+    (a.clone().powi_scalar(2) + b.clone().powi_scalar(2)).sqrt()
+}
+
+/// `A x`.
+pub fn apply(a: &dyn LinearOperator, x: &Vectors) -> Result<Vectors> {
+    through(x, |x| a.try_apply(x))
+}
+
+/// `A^T x`.
+pub fn apply_transposed(a: &dyn LinearOperator, x: &Vectors) -> Result<Vectors> {
+    through(x, |x| a.try_apply_transposed(x))
+}
+
+fn through(x: &Vectors, apply: impl FnOnce(Tensor<2>) -> Result<Tensor<2>>) -> Result<Vectors> {
+    let [systems, n, width] = x.dims();
+    let out = apply(x.clone().reshape(Exact([systems * n, width])))?;
+    let rows = out.dims()[0] / systems;
+    Ok(out.reshape(Exact([systems, rows, width])))
+}
+
+/// One vector `[1, n, 1]` of numbers in `[-1, 1)`, the same on every device. (SplitMix64.)
+pub fn random(seed: usize, like: &Vectors) -> Vectors {
+    let [_, n, _] = like.dims();
+    let number = |at: usize| {
+        let mut bits = ((seed as u64) << 40).wrapping_add(at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((bits ^ (bits >> 31)) >> 40) as f32 / (1u32 << 23) as f32 - 1.0
+    };
+    let list: Vec<f32> = (0..n).map(number).collect();
+    Tensor::from_data(TensorData::new(list, [1, n, 1]), (&like.device(), like.dtype()))
+}

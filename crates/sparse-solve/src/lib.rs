@@ -1,0 +1,25 @@
+//! Linear systems with sparse matrices, with gradients.
+//!
+//! | what | names |
+//! |---|---|
+//! | a system, or least squares | [`SolverConfig`] with a [`Method`]; [`Hints`], [`Solution`], [`Report`] |
+//! | matrices by what they do | [`LinearOperator`], [`Operator`] |
+//! | preconditioners | [`jacobi`] |
+//!
+//! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
+//! is made of, by the implicit function: one more solve, however many iterations the first one took.
+//!
+//! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
+
+mod closure;
+mod krylov;
+mod method;
+mod operator;
+mod preconditioner;
+mod solver;
+
+pub use krylov::watch::{Progress, Stopped};
+pub use method::Method;
+pub use operator::{LinearOperator, Operator};
+pub use preconditioner::{jacobi, try_jacobi};
+pub use solver::{Hints, Report, Solution, SolverConfig};

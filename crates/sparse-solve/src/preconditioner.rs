@@ -1,0 +1,44 @@
+//! About the inverse of a matrix.
+
+use crate::operator::Operator;
+use burn::tensor::Tensor;
+use sparse_macros::or_panic;
+use sparse_ops::extend::{Exact, check_square, read_data};
+use sparse_ops::pattern::Pattern;
+use sparse_ops::{Result, SparseError, SparseTensor};
+
+const OP: &str = "jacobi";
+
+/// Jacobi's preconditioner: the inverse of the diagonal. Not on the tape.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::CsrTensor;
+/// use sparse_tensor::solve::{Hints, Method, SolverConfig, jacobi};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[400.0, 1.0], [1.0, 3.0]], &device));
+/// let b = Tensor::<1>::from_floats([401.0, 4.0], &device);
+/// let preconditioner = jacobi(&a);
+/// let hints = Hints { preconditioner: Some(&preconditioner), ..Hints::default() };
+/// let solution = SolverConfig::new(Method::Cg).try_solve_with(&a, b, hints).unwrap();
+/// assert!(solution.report.iterations <= 2);
+/// ```
+///
+/// # Errors
+///
+/// `shape_mismatch` if the matrix is not square; `invalid` that names the row whose diagonal is 0 or no number.
+#[or_panic]
+pub fn try_jacobi<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
+    check_square(OP, a)?;
+    let diagonal = a.try_diagonal()?.inner();
+    let list: Vec<f64> = read_data(diagonal.clone()).convert::<f64>().iter().collect();
+    if let Some(row) = list.iter().position(|&pivot| pivot == 0.0 || !pivot.is_finite()) {
+        let message = format!("the diagonal must not be 0 and must be finite, got {} in row {row}", list[row]);
+        return Err(SparseError::invalid(OP, message));
+    }
+    let [n] = diagonal.dims();
+    let inverse = diagonal.recip().reshape(Exact([n, 1]));
+    let scale = |inverse: &Tensor<2>, x: Tensor<2>| x * inverse.clone();
+    Ok(Operator::from_fn([n, n], inverse, scale, Some(scale)))
+}
