@@ -29,8 +29,9 @@ use sparse_tensor::data::{
     stochastic_block_model, triangle_counts, try_to_undirected,
 };
 use sparse_tensor::io::edge_list::Options;
-use sparse_tensor::ops::{ConjugateGradientConfig, Reduce};
+use sparse_tensor::ops::Reduce;
 use sparse_tensor::plot::{Plot, grid, histogram, try_attention, try_spy};
+use sparse_tensor::solve::{Method, SolverConfig};
 use sparse_tensor::{CsrTensor, SparseError};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -200,7 +201,7 @@ fn study(args: &Args, graph: &Input, device: &Device) -> Result<(Plot, String), 
     let b = Tensor::<1>::from_floats(heat.as_slice(), device);
     let start = Instant::now();
     let system = CsrTensor::try_from_diagonal(edges.try_row_sums()?.add_scalar(1.0))?.try_sub(&edges)?;
-    let x = ConjugateGradientConfig::new().try_solve(&system, b.clone())?;
+    let x = SolverConfig::new(Method::Cg).try_solve(&system, b.clone())?;
     let solve_ms = start.elapsed().as_secs_f64() * 1e3;
     let residual = (system.try_matmul(x.clone())? - b).abs().max().into_scalar::<f32>();
     let there = x.narrow(0, target, 1);

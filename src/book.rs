@@ -27,6 +27,10 @@ pub mod gnn {}
 pub mod gallery {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/solve.md")]
+pub mod solve {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}
 

@@ -25,8 +25,8 @@ impl<M> fmt::Debug for Closure<M> {
 
 impl Operator {
     /// A closure `[cols, F]` to `[rows, F]` that is linear, and its transposed one `[rows, F]` to `[cols, F]` where a
-    /// method or a gradient needs it. `module` has the tensors that they use: gradients reach what of it is tracked. Where
-    /// there are none, it is an empty `Vec`.
+    /// method or a gradient needs it. `module` has the tensors that they use: gradients reach what
+    /// of it is tracked. Where there are none, it is an empty `Vec`.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

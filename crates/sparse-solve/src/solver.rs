@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 ///
 /// Backward, by the implicit function: `d b = A^-T d x`, which is a second solve, and for what `A` is made of the
 /// gradient of `-(d b)^T A x` at the solution: of a sparse matrix at its stored elements (SDDMM). So memory does not
-/// grow with the iterations: `O(nnz + n F)`. `Cg` and `Minres` take `A` as symmetric there too; each stored element gets
-/// its own gradient. Gradients of least squares hold where `A` has full rank.
+/// grow with the iterations: `O(nnz + n F)`. `Cg` and `Minres` take `A` as symmetric there too; each stored element
+/// gets its own gradient. Gradients of least squares hold where `A` has full rank.
 ///
 /// Cost of an iteration: the products of [`Method`], a few passes over its vectors, and a read of the device every
 /// `check_every` iterations.

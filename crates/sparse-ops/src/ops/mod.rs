@@ -22,7 +22,6 @@ pub use dense::put_along_axis::{PutValues, put_along_axis, try_put_along_axis};
 pub use dense::unique::{try_unique, unique};
 pub use elementwise::scalar::ScalarArg;
 pub use products::attention::{attention, try_attention};
-pub use products::conjugate_gradient::ConjugateGradientConfig;
 pub use products::masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};
 pub use products::matmul::MatmulRhs;
 pub use products::matmul_then::Epilogue;

@@ -15,5 +15,4 @@ mod panics;
 mod printing;
 mod refused;
 mod rules;
-mod solve;
 mod steps;

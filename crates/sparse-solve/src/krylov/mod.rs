@@ -1,7 +1,7 @@
 //! Krylov methods.
 //!
-//! A method is one *sweep*: from a point and its true residual to a better point, until its own estimate says that it is
-//! done, or it breaks down. What is common stands here: after a sweep the true residual is computed, and the next
+//! A method is one *sweep*: from a point and its true residual to a better point, until its own estimate says that it
+//! is done, or it breaks down. What is common stands here: after a sweep the true residual is computed, and the next
 //! sweep begins there. So a restart, a breakdown and an estimate that drifted away are one case.
 
 mod bicgstab;

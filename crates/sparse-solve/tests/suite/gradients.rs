@@ -46,7 +46,8 @@ proptest! {
         let inputs = [TensorData::new(values, [count]), TensorData::new(right, [4, 2])];
         check(pick, &inputs, |xs| {
             let a = with_values(&rows, &cols, xs[0].tensor(), [4, 4]);
-            let a = if matches!(method, Method::Cg | Method::Minres) { a.add(&a.transpose()).mul_scalar(0.5) } else { a };
+            let symmetric = matches!(method, Method::Cg | Method::Minres);
+            let a = if symmetric { a.add(&a.transpose()).mul_scalar(0.5) } else { a };
             let fits = matches!(method, Method::Cg | Method::BiCgStab | Method::Gmres { .. } | Method::Idr { .. });
             let preconditioner = (preconditioned && fits).then(|| jacobi(&a));
             let hints = Hints { preconditioner: preconditioner.as_ref().map(|own| own as _), ..Hints::default() };
@@ -93,12 +94,17 @@ proptest! {
             let scale = |own: &Tensor<2>, x: Tensor<2>| x * own.clone();
             let diagonal = Operator::from_fn([3, 3], column.clone(), scale, Some(scale));
             let outer = Operator::from(column.clone()) * Operator::from(column).transposed();
-            exact(Method::Gmres { restart: 3 }).solve(&(Operator::from(a) + diagonal + outer * 0.5), xs[2].tensor::<1>())
+            let sum = Operator::from(a) + diagonal + outer * 0.5;
+            exact(Method::Gmres { restart: 3 }).solve(&sum, xs[2].tensor::<1>())
         })?;
     }
 
     #[test]
-    fn of_a_batch(entries in prop::collection::vec(0.1f64..2.0, 18), right in prop::collection::vec(-2.0f64..2.0, 6), pick in 0usize..4) {
+    fn of_a_batch(
+        entries in prop::collection::vec(0.1f64..2.0, 18),
+        right in prop::collection::vec(-2.0f64..2.0, 6),
+        pick in 0usize..4,
+    ) {
         let blocks = [0, 9].map(|at| matrix(Kind::Any, 3, &entries[at..])).concat();
         let inputs = [TensorData::new(blocks, [2, 3, 3]), TensorData::new(right, [2, 3])];
         check(pick, &inputs, |xs| {

@@ -25,6 +25,10 @@ pub fn kind_of(method: Method) -> Kind {
     }
 }
 
+fn exact(method: Method) -> SolverConfig {
+    SolverConfig::new(method).with_relative(1e-12).with_max_iterations(Some(900))
+}
+
 fn near(x: &Tensor<2>, want: &[f64], tolerance: f64) -> Result<(), TestCaseError> {
     let got: Vec<f64> = x.clone().into_data().iter().collect();
     let largest = want.iter().fold(1.0f64, |largest, x| largest.max(x.abs()));
@@ -63,7 +67,7 @@ proptest! {
             preconditioner: preconditioner.as_ref().map(|own| own as _),
             progress: None,
         };
-        let config = SolverConfig::new(method).with_relative(1e-12).with_check_every(Some(every)).with_max_iterations(Some(900));
+        let config = exact(method).with_check_every(Some(every));
         let solution = match coo {
             true => config.try_solve_with(&a.to_coo(), b, hints),
             false => config.try_solve_with(&a, b, hints),
@@ -86,7 +90,7 @@ proptest! {
         (0..rows.min(cols)).for_each(|k| own[k * cols + k] += 9.0);
         let a = dense(&own, [rows, cols], DType::F64);
         let b = dense(&right[..rows], [rows, 1], DType::F64);
-        let x = SolverConfig::new(method).with_relative(1e-12).with_max_iterations(Some(500)).solve(&CsrTensor::<2>::from_dense(a.clone()), b.clone());
+        let x = exact(method).solve(&CsrTensor::<2>::from_dense(a.clone()), b.clone());
         let transposed = a.clone().swap_dims(0, 1);
         let normal: Tensor<2> = transposed.clone().matmul(a.clone().matmul(x.clone()) - b.clone());
         near(&normal, &vec![0.0; cols], 1e-8)?;
@@ -113,7 +117,7 @@ proptest! {
             .flat_map(|k| product(&blocks[k * n * n..][..n * n], &want[k * n * width..][..n * width], [n, n, width]))
             .collect();
         let a = CsrTensor::<3>::from_dense(dense(&blocks, [systems, n, n], dtype));
-        let config = SolverConfig::new(method).with_max_iterations(Some(900)).with_relative(if double { 1e-12 } else { 1e-5 });
+        let config = if double { exact(method) } else { SolverConfig::new(method) };
         let x = config.solve(&a, dense(&right, [systems, n, width], dtype));
         near(&x.reshape([systems * n, width]), &want[..systems * n * width], if double { 1e-7 } else { 1e-2 })?;
     }

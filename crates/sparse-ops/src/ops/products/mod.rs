@@ -2,7 +2,6 @@
 
 pub(crate) mod addmm;
 pub(crate) mod attention;
-pub(crate) mod conjugate_gradient;
 pub(crate) mod kron;
 pub(crate) mod masked_matmul;
 pub(crate) mod matmul;
