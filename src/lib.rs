@@ -4,7 +4,7 @@
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
-//! - Several processes or threads that train one model: [`parallel`].
+//! - Several processes or threads that train one model: [`parallel`]. Linear systems: [`solve`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
 //!   Devices of another machine: `remote` (a feature).
 //! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
@@ -26,11 +26,14 @@
 //! An operation `x` panics, as Burn's operations do; `try_x` returns a [`Result`].
 //!
 //! Tensors and operations are the crate `sparse-ops`; each of the other modules is a crate and a feature. `nn`, `data`,
-//! `io` and `parallel` are on by default. With `default-features = false, features = ["flex"]` only tensors and
-//! operations are built. [`extend`] has what an operation, a layer or a file format of your own needs.
+//! `io`, `parallel` and `solve` are on by default. With `default-features = false, features = ["flex"]` only tensors
+//! and operations are built. [`extend`] has what an operation, a layer or a file format of your own needs.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
 // Links lead to wings that the build has not.
-#![cfg_attr(not(all(feature = "data", feature = "parallel")), allow(rustdoc::broken_intra_doc_links))]
+#![cfg_attr(
+    not(all(feature = "data", feature = "parallel", feature = "solve")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
 // Its examples are tests too.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@
 //! | a system, or least squares | [`SolverConfig`] with a [`Method`]; [`Hints`], [`Solution`], [`Report`] |
 //! | matrices by what they do | [`LinearOperator`], [`Operator`] |
 //! | preconditioners | [`jacobi`] |
+//! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
 //! is made of, by the implicit function: one more solve, however many iterations the first one took.
@@ -17,9 +18,11 @@ mod method;
 mod operator;
 mod preconditioner;
 mod solver;
+mod stencil;
 
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
 pub use operator::{LinearOperator, Operator};
 pub use preconditioner::{jacobi, try_jacobi};
 pub use solver::{Hints, Report, Solution, SolverConfig};
+pub use stencil::{Boundary, from_diagonals, laplacian};

@@ -5,3 +5,4 @@ mod operators;
 mod random;
 mod refused;
 mod solutions;
+mod stencils;
