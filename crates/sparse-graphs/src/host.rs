@@ -33,6 +33,12 @@ impl HostRows {
         ids(&self.idx)
     }
 
+    /// Whether the same elements are stored, in a matrix of as many columns.
+    pub(super) fn same(&self, other: &Self) -> bool {
+        let equal = |a: Ids<'_>, b: Ids<'_>| a.len() == b.len() && (0..a.len()).all(|at| a.at(at) == b.at(at));
+        equal(self.ptr(), other.ptr()) && equal(self.idx(), other.idx())
+    }
+
     /// Number of stored elements of each row.
     pub(super) fn degrees(&self) -> impl Iterator<Item = usize> + '_ {
         let ptr = self.ptr();

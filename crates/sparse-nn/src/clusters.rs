@@ -65,10 +65,16 @@ pub fn try_graclus(adjacency: &CsrTensor<2>, seed: u64) -> Result<IndexPlan> {
             if other == node || value.is_nan() || first_of[other].is_some() {
                 continue;
             }
-            ties = if best.is_some_and(|(most, _)| value == most) { ties + 1 } else { 1 };
-            let larger = best.is_none_or(|(most, _)| value > most);
-            if larger || best.is_some_and(|(most, _)| value == most) && rng.random_range(0..ties) == 0 {
-                best = Some((value, other));
+            match best {
+                Some((most, _)) if value < most => {}
+                // Each of the heaviest edges so far is kept with the same probability.
+                Some((most, _)) if value == most => {
+                    ties += 1;
+                    if rng.random_range(0..ties) == 0 {
+                        best = Some((value, other));
+                    }
+                }
+                _ => (best, ties) = (Some((value, other)), 1),
             }
         }
         let other = best.map_or(node, |(_, other)| other);

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, index_below, index_dtype_for, index_tensor};
+use sparse_ops::extend::{Exact, index_below, index_dtype_for, index_tensor, read_all};
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -34,12 +34,14 @@ pub fn try_gather_mm(x: Tensor<2>, groups: Tensor<1, Int>, weights: Tensor<3>) -
     if groups.dims() != [x.dims()[0]] {
         return Err(SparseError::length_mismatch(OP, "the list of groups", x.dims()[0], groups.dims()[0]));
     }
-    let (row_ptr, col_idx, shape) = places(OP, &x, groups, &weights)?;
+    // What is out of range is next to it, so that no product of a group and a width wraps.
+    let near = groups.clone().inner().clamp(-1, weights.dims()[0] as i64);
+    let (row_ptr, col_idx, shape) = places(OP, &x, near, &weights)?;
     let width = x.dims()[1].max(1);
     let wrong = |trouble| match trouble {
-        SparseError::IndexOutOfRange { index, position, .. } => {
-            let group = index.div_euclid(width as i64);
-            SparseError::index_out_of_range(OP, 0, weights.dims()[0], group, position / width)
+        SparseError::IndexOutOfRange { position, .. } => {
+            let row = position / width;
+            SparseError::index_out_of_range(OP, 0, weights.dims()[0], read_all(groups.inner())[row], row)
         }
         other => other,
     };
@@ -99,7 +101,7 @@ fn places(
             .ok_or_else(|| SparseError::overflow(op, "the number of indices", i64::MAX as u128, a as u128 * b as u128))
     };
     let (cols, nnz) = (wide(count, width)?, wide(rows, width)?);
-    let (dtype, device) = (index_dtype_for(cols.max(nnz)), x.device().inner());
+    let (dtype, device) = (index_dtype_for(cols.saturating_add(width).max(nnz)), x.device().inner());
     let steps = |end: usize| Tensor::<1, Int>::arange(0..end as i64, (&device, dtype));
     let row_ptr = steps(rows + 1).mul_scalar(width as i64);
     if nnz == 0 {

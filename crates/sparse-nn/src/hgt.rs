@@ -11,7 +11,7 @@ use burn::nn::{Dropout, DropoutConfig, Linear};
 use burn::tensor::activation::{gelu, sigmoid};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, Parts, Scores, attend};
+use sparse_ops::extend::{Exact, Parts, Scores, attend, cat_rows};
 use sparse_ops::ops::try_concat;
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 use std::collections::BTreeMap;
@@ -194,8 +194,8 @@ impl HgtConv {
         }
         let graph = try_concat(&graphs, 1)?;
         let [heads, each, _] = self.key[first.relation].lazy_shape().dims();
-        let scores = Scores::Products { query, key: Tensor::cat(keys, 0), scale: 1.0 / (each.max(1) as f64).sqrt() };
-        let out = attend(graph.pattern(), scores, heads, Tensor::cat(values, 0), &self.none);
+        let scores = Scores::Products { query, key: cat_rows(keys), scale: 1.0 / (each.max(1) as f64).sqrt() };
+        let out = attend(graph.pattern(), scores, heads, cat_rows(values), &self.none);
         Ok(out.reshape(Exact([rows, heads * each])))
     }
 }

@@ -10,6 +10,8 @@
 //! Layers of the row "messages" and the two after it have one method, `forward(&edges)`: [`Edges`] has the
 //! adjacency, the features of sources and targets, and those of the edges, so a bipartite graph needs no other call. A
 //! layer without a use for features of edges does not read them; one that was made without `d_edge` refuses them.
+//! [`ArmaConv`], [`Gcn2Conv`], [`GatedGraphConv`], [`ChebConv`], [`Appnp`] and [`DnaConv`] take several steps over one
+//! graph, or mix a node with itself: their adjacency is square.
 //!
 //! | what | names |
 //! |---|---|

@@ -9,7 +9,7 @@ use burn::module::{Module, Param};
 use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, Scores, attend, read_at, read_ends};
+use sparse_ops::extend::{Parts, Scores, attend, cat_rows, read_at, read_ends};
 use sparse_ops::ops::try_concat;
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 
@@ -195,7 +195,7 @@ impl RgatConv {
                 let sums = graphs.iter().zip(values).map(|(graph, value)| self.sum(graph, value));
                 sums.reduce(|a, b| a + b).expect("there is a relation with edges")
             }
-            _ => self.sum(&try_concat(&graphs, 1)?, Tensor::cat(values, 0)),
+            _ => self.sum(&try_concat(&graphs, 1)?, cat_rows(values)),
         };
         Ok(with_bias(joined(sums, heads, self.concat), &self.bias))
     }

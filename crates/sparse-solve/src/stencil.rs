@@ -16,9 +16,10 @@ pub enum Boundary {
     Periodic,
 }
 
-/// The negative Laplacian of a grid `[n]`, `[n, m]`, .. by second differences: `2 D u_i - sum of the neighbours of i` in
-/// `D` dims, with a distance of 1. Points are numbered in row-major order. Symmetric; positive definite with
-/// [`Boundary::Dirichlet`], else semidefinite: constants are mapped to 0. (`scipy.sparse.linalg.LaplacianNd`, times -1.)
+/// The negative Laplacian of a grid `[n]`, `[n, m]`, .. by second differences: `2 D u_i - sum of the neighbours of i`
+/// in `D` dims, with a distance of 1. Points are numbered in row-major order. Symmetric; positive definite with
+/// [`Boundary::Dirichlet`], else semidefinite: constants are mapped to 0. (`scipy.sparse.linalg.LaplacianNd`, times
+/// -1.)
 ///
 /// ```
 /// use burn::tensor::Device;

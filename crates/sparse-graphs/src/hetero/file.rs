@@ -159,8 +159,12 @@ impl HeteroGraph {
 
 /// The dense tensor of [`rows`].
 fn whole<const D: usize, K: Kind>(rows: CooTensor<D, K>) -> Result<Tensor<D, K>> {
-    if rows.sparse_dims() != 1 || rows.nnz() != rows.dims()[0] || !matches!(rows.fill(), Fill::Zero) {
-        return Err(SparseError::invalid("HeteroGraph::load_file", "each row must be stored, and the fill zero"));
+    let in_order = |rows: &CooTensor<D, K>| read_all(rows.indices()).into_iter().eq(0..rows.dims()[0] as i64);
+    if rows.sparse_dims() != 1 || !in_order(&rows) || !matches!(rows.fill(), Fill::Zero) {
+        return Err(SparseError::invalid(
+            "HeteroGraph::load_file",
+            "each row must be stored once and in order, and the fill must be zero",
+        ));
     }
     rows.try_to_dense()
 }

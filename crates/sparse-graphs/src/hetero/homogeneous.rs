@@ -4,7 +4,7 @@ use super::{HeteroGraph, TypedNodes, about};
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_nn::EdgeType;
-use sparse_ops::extend::same_elements;
+use sparse_ops::extend::{cat_rows, same_elements};
 use sparse_ops::ops::try_concat;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -72,7 +72,7 @@ impl HeteroGraph {
             types,
             relations: self.edges.keys().map(|kind| kind.relation.clone()).collect(),
             adjacencies,
-            features: features.map(|all| Tensor::cat(all, 0)),
+            features: features.map(cat_rows),
         })
     }
 }

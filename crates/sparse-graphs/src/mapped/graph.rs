@@ -77,7 +77,7 @@ impl MappedGraph {
     ///
     /// - `invalid` if the file cannot be read, is not of the format, has another version or another length than its
     ///   header says, holds no CSR matrix without dense dims, or has arrays that are not aligned;
-    /// - `shape_mismatch` if the matrix is not square, `length_mismatch`, `invalid_row_ptr`.
+    /// - `length_mismatch`, `invalid_row_ptr`.
     #[cfg(feature = "safetensors")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_named(path, "")
@@ -92,14 +92,11 @@ impl MappedGraph {
     pub fn open_named(path: impl AsRef<Path>, name: &str) -> Result<Self> {
         let file = MappedFile::open(path)?;
         let MappedCsr { shape, row_ptr, col_idx, values } = MappedCsr::open(&file, name)?;
-        if shape[0] != shape[1] {
-            return Err(SparseError::shape_mismatch(OP, "the matrix must be square", shape, [shape[0]; 2]));
-        }
         let own = Self::new(row_ptr, col_idx, values)?;
         if own.nodes() != shape[0] {
             return Err(SparseError::length_mismatch(OP, "row_ptr", shape[0].saturating_add(1), own.nodes() + 1));
         }
-        Ok(own)
+        Ok(own.with_columns(shape[1]))
     }
 
     /// The square matrix of row pointers `[N + 1]`, columns `[nnz]` and values `[nnz]`, a `.npy` file each. Without
@@ -113,6 +110,12 @@ impl MappedGraph {
     pub fn open_npy(row_ptr: impl AsRef<Path>, col_idx: impl AsRef<Path>, values: Option<&Path>) -> Result<Self> {
         let values = values.map(MappedArray::npy).transpose()?;
         Self::new(MappedArray::npy(row_ptr.as_ref())?, MappedArray::npy(col_idx.as_ref())?, values)
+    }
+
+    /// The same rows with columns that are nodes of another kind, of which there are so many: a type of edges for
+    /// [`HeteroSamplerConfig::try_init_stores`](crate::HeteroSamplerConfig::try_init_stores).
+    pub fn with_columns(self, columns: usize) -> Self {
+        Self { nodes: columns, ..self }
     }
 
     /// These rows as those of the nodes from `first` on, in a graph of so many nodes.

@@ -57,8 +57,9 @@ impl HeteroSampler {
             for own in &*self.relations {
                 let [to, from] = own.ends;
                 for &node in &found[to].keys[starts[to]..] {
-                    let share = 1.0 / own.row(node).len() as f64;
-                    for (_, column) in own.row(node).filter(|&(_, column)| found[from].find(column).is_none()) {
+                    let row = own.row(node)?;
+                    let share = 1.0 / row.len() as f64;
+                    for (_, column) in row.filter(|&(_, column)| found[from].find(column).is_none()) {
                         *budgets[from].entry(column).or_default() += share;
                     }
                 }
@@ -77,7 +78,7 @@ impl HeteroSampler {
             let [to, from] = own.ends.map(|end| &found[end]);
             let (mut rows, mut found, nodes) = (Rows::default(), HopEdges::default(), &to.keys);
             for &node in nodes {
-                let kept = own.row(node).filter(|&(_, column)| from.find(column).is_some());
+                let kept = own.row(node)?.filter(|&(_, column)| from.find(column).is_some());
                 let before = found.columns.len();
                 for (at, column) in kept {
                     found.drawn.positions.push(at);

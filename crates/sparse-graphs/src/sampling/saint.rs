@@ -8,6 +8,7 @@ use burn::tensor::{Tensor, TensorData};
 use sparse_core::graph::{Relabel, Stream, mix, random_walks};
 use sparse_macros::or_panic;
 use sparse_ops::extend::check_square;
+use sparse_ops::pattern::Pattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 use std::fmt;
 use std::sync::Arc;
@@ -109,12 +110,12 @@ impl SaintSampler {
     ///
     /// # Errors
     ///
-    /// `invalid` for another number of nodes or edges.
+    /// `invalid` for another pattern.
     pub fn with_adjacency(&self, adjacency: &CsrTensor<2>) -> Result<Self> {
-        let size = |a: &CsrTensor<2>| (a.dims(), a.nnz());
-        let (expected, got) = (size(&self.adjacency), size(adjacency));
-        if expected != got {
-            let message = format!("the adjacency must have the shape and nnz {expected:?}, got {got:?}");
+        let shared = adjacency.pattern().is_same(self.adjacency.pattern());
+        if !shared && (adjacency.dims() != self.adjacency.dims() || !self.rows.same(&HostRows::of(adjacency.pattern())))
+        {
+            let message = "the adjacency must have the pattern of the sampler's, got another one";
             return Err(SparseError::invalid("SaintSampler::with_adjacency", message));
         }
         Ok(Self { adjacency: adjacency.clone(), ..self.clone() })

@@ -244,7 +244,7 @@ impl NeighborSamplerConfig {
 }
 
 /// The dtype of floats that a device makes where none is asked for.
-fn float_dtype(device: &Device) -> DType {
+pub(super) fn float_dtype(device: &Device) -> DType {
     Tensor::<1>::empty([0], device).dtype()
 }
 

@@ -2,13 +2,13 @@
 
 #[cfg(doc)]
 use super::links::LinkSampler;
-use super::neighbors::Source;
+use super::neighbors::{Source, Values};
 #[cfg(doc)]
 use super::sampler::NeighborSampler;
-use super::sampler::{Direction, HostStore, host_store};
+use super::sampler::{Direction, HostStore, float_dtype, host_store};
 use super::seeds::{LinkEnds, SeedSampler, different};
 use super::typed_batch::{BatchNodes, HeteroBatch, Rows};
-use crate::hetero::{HeteroGraph, about};
+use crate::hetero::{HeteroGraph, TypedNodes, about};
 use burn::config::Config;
 use burn::tensor::{Device, Int};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use sparse_ops::{CsrTensor, Result, SparseError};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Configuration of a [`HeteroSampler`].
 #[derive(Config, Debug)]
@@ -109,10 +109,12 @@ pub struct HeteroSampler {
     times: Option<Arc<Times>>,
 }
 
-/// The edges of a type, on the host.
+/// The edges of a type.
 pub(super) struct Relation {
     pub(super) kind: EdgeType,
-    store: HostStore,
+    store: Arc<dyn GraphStore>,
+    /// The same, if it is in memory.
+    host: Option<Arc<HostStore>>,
     pub(super) source: Source,
     /// The numbers of the types of targets and sources.
     pub(super) ends: [usize; 2],
@@ -121,9 +123,12 @@ pub(super) struct Relation {
 
 impl Relation {
     /// The positions and the columns of a row.
-    pub(super) fn row(&self, node: i64) -> impl ExactSizeIterator<Item = (usize, usize)> {
-        let (ptr, idx) = (self.store.rows.ptr(), self.store.rows.idx());
-        (ptr.at(node as usize)..ptr.at(node as usize + 1)).map(move |at| (at, idx.at(at)))
+    pub(super) fn row(&self, node: i64) -> Result<impl ExactSizeIterator<Item = (usize, usize)>> {
+        let (mut spans, mut columns) = (vec![], vec![]);
+        self.store.spans(&[node], &mut spans)?;
+        let positions: Vec<usize> = spans.into_iter().flatten().collect();
+        self.store.columns(&positions, &mut columns)?;
+        Ok(positions.into_iter().zip(columns))
     }
 }
 
@@ -131,9 +136,17 @@ impl Relation {
 struct Times {
     strategy: TemporalStrategy,
     /// Of each type of edges.
-    edges: Vec<ByTime>,
+    edges: Vec<TimesOf>,
     /// Of each node of the seeds' type.
     seeds: Vec<i64>,
+}
+
+/// The times of the edges of a type, wherever they are: appends those of the edges at these positions of the store.
+pub type EdgeTimes = Arc<dyn Fn(Range<usize>, &mut Vec<i64>) -> Result<()> + Send + Sync>;
+
+enum TimesOf {
+    Sorted(ByTime),
+    Stored(EdgeTimes),
 }
 
 /// The elements of a matrix, in each row by their time.
@@ -168,14 +181,13 @@ impl HeteroSamplerConfig {
             Direction::Columns => graph.try_transposed()?,
             Direction::Both => graph.try_with_reverse(Reduce::Amax)?,
         };
-        self.check(&graph)?;
+        self.check(|kind| graph.edges_of(OP, kind).map(|_| ()))?;
         let relation = |(kind, adjacency): (EdgeType, &CsrTensor<2>)| {
             let (store, source) =
                 host_store(OP, adjacency, self.weighted).map_err(|trouble| about(OP, &kind, trouble))?;
-            let own = self.edge_fan_outs.iter().find(|(other, _)| *other == kind);
-            let fan_outs = own.map_or(&self.fan_outs, |(_, own)| own).clone();
             let ends = [&kind.target, &kind.source].map(|name| number(name).expect("edges are between types"));
-            Ok(Relation { kind, store, source, ends, fan_outs })
+            let (fan_outs, store) = (self.fan_outs_of(&kind), Arc::new(store));
+            Ok(Relation { kind, store: store.clone(), host: Some(store), source, ends, fan_outs })
         };
         let relations = graph.edges().into_iter().map(relation).collect::<Result<Vec<_>>>()?;
         let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
@@ -192,7 +204,85 @@ impl HeteroSamplerConfig {
         })
     }
 
-    fn check(&self, graph: &HeteroGraph) -> Result<()> {
+    /// A sampler of the rows of stores, one for each type of edges: of files that are larger than memory
+    /// (`MappedGraph`, feature `mmap`), or of your own. `nodes` has the types and how many nodes there are of each. The
+    /// store of a type has a row for each node of its target, and as columns the nodes of its source, which are its
+    /// [`nodes`](GraphStore::nodes). For one content the samples are those of [`try_init`](Self::try_init), with the
+    /// exception that [`NeighborSamplerConfig::try_init_store`](super::sampler::NeighborSamplerConfig::try_init_store)
+    /// names.
+    ///
+    /// Batches are on `device`, in its default dtype of floats. Values are those of the stores, as constants. The
+    /// sampler's [`graph`](HeteroSampler::graph) has its nodes only.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_init`](Self::try_init); `invalid` for another direction than [`Direction::Rows`], a type that is there
+    /// twice, edges between types that are not in `nodes`, and a store of other rows or columns; it names the type.
+    #[or_panic]
+    pub fn try_init_stores(
+        &self,
+        nodes: &[(&str, usize)],
+        edges: Vec<(EdgeType, Arc<dyn GraphStore>)>,
+        seeds: &str,
+        device: &Device,
+    ) -> Result<HeteroSampler> {
+        if self.direction != Direction::Rows {
+            let message = format!("store the transpose: a store is sampled by rows, got {:?}", self.direction);
+            return Err(SparseError::invalid(OP, message));
+        }
+        let mut graph = HeteroGraph::default();
+        for &(name, count) in nodes {
+            if graph.node_types().any(|own| own == name) {
+                return Err(about(OP, name, "a type of nodes must be listed once, got it again"));
+            }
+            graph = graph.try_with_nodes(name, TypedNodes::new(count))?;
+        }
+        graph.try_nodes_of(seeds)?;
+        let names: Vec<String> = graph.node_types().map(str::to_string).collect();
+        let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
+        let number = |name: &str| names.iter().position(|own| own == name).expect("a type of the graph");
+        self.check(|kind| match edges.iter().any(|(own, _)| own == kind) {
+            true => Ok(()),
+            false => Err(about(OP, kind, "the stores must have this type of edges, got none")),
+        })?;
+        let mut relations: Vec<Relation> = Vec::with_capacity(edges.len());
+        for (kind, store) in edges {
+            if relations.iter().any(|own| own.kind == kind) {
+                return Err(about(OP, &kind, "a type of edges must be listed once, got it again"));
+            }
+            let [rows, columns] = [&kind.target, &kind.source]
+                .map(|name| graph.try_nodes_of(name).map(|own| own.count).map_err(|trouble| about(OP, &kind, trouble)));
+            let (rows, columns) = (rows?, columns?);
+            let has_row = |row: usize| store.spans(&[row as i64], &mut vec![]).is_ok();
+            if store.nodes() != columns || has_row(rows) || rows > 0 && !has_row(rows - 1) {
+                let message = format!("the store must have {rows} rows and {columns} columns, got others");
+                return Err(about(OP, &kind, message));
+            }
+            let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
+            let source = Source { device: device.clone(), dtype: float_dtype(device), nodes: columns, values };
+            let ends = [number(&kind.target), number(&kind.source)];
+            let fan_outs = self.fan_outs_of(&kind);
+            relations.push(Relation { kind, store, host: None, source, ends, fan_outs });
+        }
+        let seed_type = number(seeds);
+        Ok(HeteroSampler {
+            relations: Arc::new(relations),
+            config: self.clone(),
+            seed_type,
+            target_type: seed_type,
+            names: Arc::new(names),
+            counts: Arc::new(counts),
+            graph: Arc::new(graph),
+            times: None,
+        })
+    }
+
+    fn fan_outs_of(&self, kind: &EdgeType) -> Vec<usize> {
+        let own = self.edge_fan_outs.iter().find(|(other, _)| other == kind);
+        own.map_or(&self.fan_outs, |(_, own)| own).clone()
+    }
+
+    fn check(&self, known: impl Fn(&EdgeType) -> Result<()>) -> Result<()> {
         let hops = self.fan_outs.len();
         if hops == 0 {
             return Err(SparseError::invalid(OP, "there must be a fan-out for each layer, got none"));
@@ -203,7 +293,7 @@ impl HeteroSamplerConfig {
             return Err(SparseError::invalid(OP, wide(fan_out)));
         }
         for (at, (kind, fan_outs)) in self.edge_fan_outs.iter().enumerate() {
-            graph.edges_of(OP, kind)?;
+            known(kind)?;
             if self.edge_fan_outs[..at].iter().any(|(other, _)| other == kind) {
                 return Err(about(OP, kind, "a type of edges must have fan-outs once, got them again"));
             }
@@ -261,22 +351,66 @@ impl HeteroSampler {
         strategy: TemporalStrategy,
     ) -> Result<Self> {
         const OP: &str = "HeteroSampler::with_times";
-        for (kind, _) in times {
-            self.graph.edges_of(OP, kind)?;
+        let edges = self.times_of(OP, times, |own, times| {
+            let Some(host) = &own.host else {
+                return Err(about(OP, &own.kind, "use with_stored_times for edges in a store"));
+            };
+            let by_time = ByTime::new(host, times).ok_or_else(|| {
+                about(OP, &own.kind, "the times must have the pattern of the adjacency, got another one")
+            })?;
+            Ok(TimesOf::Sorted(by_time))
+        })?;
+        self.by_time(OP, edges, seeds, strategy)
+    }
+
+    /// The same with times that are read when they are needed: of edges in a store
+    /// ([`try_init_stores`](HeteroSamplerConfig::try_init_stores)), or of any others. The samples are those of
+    /// [`try_with_times`](Self::try_with_times). Cost: all times of each row that is expanded are read and sorted.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_with_times`](Self::try_with_times). Times are read in a sample: their errors come from there, as
+    /// `length_mismatch` does if there is not one for each edge.
+    #[or_panic]
+    pub fn try_with_stored_times(
+        &self,
+        times: &[(EdgeType, EdgeTimes)],
+        seeds: &[i64],
+        strategy: TemporalStrategy,
+    ) -> Result<Self> {
+        const OP: &str = "HeteroSampler::with_stored_times";
+        let edges = self.times_of(OP, times, |_, times| Ok(TimesOf::Stored(times.clone())))?;
+        self.by_time(OP, edges, seeds, strategy)
+    }
+
+    /// The times of each type of edges.
+    fn times_of<T>(
+        &self,
+        op: &'static str,
+        times: &[(EdgeType, T)],
+        of: impl Fn(&Relation, &T) -> Result<TimesOf>,
+    ) -> Result<Vec<TimesOf>> {
+        if let Some((kind, _)) = times.iter().find(|(kind, _)| self.relations.iter().all(|own| own.kind != *kind)) {
+            return Err(about(op, kind, "the sampler must have this type of edges, got times only"));
         }
+        let own = |own: &Relation| match times.iter().find(|(kind, _)| *kind == own.kind) {
+            Some((_, times)) => of(own, times),
+            None => Err(about(op, &own.kind, "all types of edges must have times, got none")),
+        };
+        self.relations.iter().map(own).collect()
+    }
+
+    fn by_time(
+        &self,
+        op: &'static str,
+        edges: Vec<TimesOf>,
+        seeds: &[i64],
+        strategy: TemporalStrategy,
+    ) -> Result<Self> {
         let nodes = self.counts[self.seed_type];
         if seeds.len() != nodes {
-            return Err(SparseError::length_mismatch(OP, "the times of the seeds", nodes, seeds.len()));
+            return Err(SparseError::length_mismatch(op, "the times of the seeds", nodes, seeds.len()));
         }
-        let by_time = |own: &Relation| {
-            let Some((_, times)) = times.iter().find(|(kind, _)| *kind == own.kind) else {
-                return Err(about(OP, &own.kind, "all types of edges must have times, got none"));
-            };
-            ByTime::new(own, times).ok_or_else(|| {
-                about(OP, &own.kind, "the times must have the pattern of the adjacency, got another one")
-            })
-        };
-        let edges = self.relations.iter().map(by_time).collect::<Result<_>>()?;
         let times = Some(Arc::new(Times { strategy, edges, seeds: seeds.to_vec() }));
         let config = HeteroSamplerConfig { disjoint: true, ..self.config.clone() };
         Ok(Self { times, config, ..self.clone() })
@@ -436,7 +570,8 @@ impl HeteroSampler {
         let last = matches!(times, Some((_, _, Some(_))));
         let weighted = self.config.weighted && self.relations[at].store.has_values() && !last;
         let relation = &self.relations[at];
-        let view = View { store: &relation.store, targets: self.counts[relation.ends[0]] as i64, times };
+        let targets = self.counts[relation.ends[0]] as i64;
+        let view = View { store: &*relation.store, targets, times, picked: Mutex::default() };
         let mut parts =
             expand(op, &view, nodes, fan_out, Draw { replace: self.config.replace && !last, weighted, key })?;
         // Positions are those of the view until here.
@@ -554,15 +689,12 @@ impl Found {
 
 impl ByTime {
     /// The edges by time, unless the times have another pattern.
-    fn new(own: &Relation, times: &CsrTensor<2, Int>) -> Option<Self> {
+    fn new(own: &HostStore, times: &CsrTensor<2, Int>) -> Option<Self> {
         let rows = crate::host::HostRows::of(times.pattern());
-        let same = |a: sparse_core::dynamic::Ids<'_>, b: sparse_core::dynamic::Ids<'_>| {
-            a.len() == b.len() && (0..a.len()).all(|at| a.at(at) == b.at(at))
-        };
-        let (ptr, idx) = (own.store.rows.ptr(), own.store.rows.idx());
-        if times.dims()[1] != own.store.columns || !same(ptr, rows.ptr()) || !same(idx, rows.idx()) {
+        if times.dims()[1] != own.columns || !own.rows.same(&rows) {
             return None;
         }
+        let ptr = own.rows.ptr();
         let times: Vec<i64> = read_data(times.rows().clone()).convert::<i64>().iter().collect();
         let mut order: Vec<usize> = (0..times.len()).collect();
         for row in 1..ptr.len() {
@@ -574,16 +706,41 @@ impl ByTime {
 
 /// The rows of keys, and of their elements only those that are not too late.
 struct View<'a> {
-    store: &'a HostStore,
+    store: &'a dyn GraphStore,
     targets: i64,
-    /// The edges by time, the time of each tree, and how many of the latest there are to be.
-    times: Option<(&'a ByTime, &'a [i64], Option<usize>)>,
+    /// The times of the edges, the time of each tree, and how many of the latest there are to be.
+    times: Option<(&'a TimesOf, &'a [i64], Option<usize>)>,
+    /// With stored times, the positions in the store of the elements that were found: these are their numbers.
+    picked: Mutex<Vec<usize>>,
 }
 
 impl View<'_> {
     /// The positions in the store.
     fn own(&self, positions: &[usize]) -> Vec<usize> {
-        positions.iter().map(|&at| self.times.map_or(at, |(own, ..)| own.order[at])).collect()
+        match self.times {
+            None => positions.to_vec(),
+            Some((TimesOf::Sorted(own), ..)) => positions.iter().map(|&at| own.order[at]).collect(),
+            Some((TimesOf::Stored(_), ..)) => {
+                let picked = self.picked.lock().unwrap_or_else(PoisonError::into_inner);
+                positions.iter().map(|&at| picked[at]).collect()
+            }
+        }
+    }
+
+    /// The elements of a span until `limit`, by time, and of these the last ones.
+    fn pick(&self, read: &EdgeTimes, span: Range<usize>, limit: i64, last: Option<usize>) -> Result<Range<usize>> {
+        let mut times = Vec::with_capacity(span.len());
+        read(span.clone(), &mut times)?;
+        if times.len() != span.len() {
+            return Err(SparseError::length_mismatch(OP, "the times of a row", span.len(), times.len()));
+        }
+        let mut found: Vec<usize> = (0..times.len()).filter(|&at| times[at] <= limit).collect();
+        found.sort_by_key(|&at| times[at]);
+        let found = &found[found.len() - last.unwrap_or(usize::MAX).min(found.len())..];
+        let mut picked = self.picked.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = picked.len();
+        picked.extend(found.iter().map(|&at| span.start + at));
+        Ok(first..picked.len())
     }
 }
 
@@ -602,8 +759,13 @@ impl GraphStore for View<'_> {
         let Some((own, until, last)) = self.times else { return Ok(()) };
         for (key, span) in keys.iter().zip(&mut out[first..]) {
             let limit = until[(key / self.targets) as usize];
-            let end = span.start + own.times[span.clone()].partition_point(|&time| time <= limit);
-            *span = span.start.max(end.saturating_sub(last.unwrap_or(usize::MAX)))..end;
+            *span = match own {
+                TimesOf::Stored(read) => self.pick(read, span.clone(), limit, last)?,
+                TimesOf::Sorted(own) => {
+                    let end = span.start + own.times[span.clone()].partition_point(|&time| time <= limit);
+                    span.start.max(end.saturating_sub(last.unwrap_or(usize::MAX)))..end
+                }
+            };
         }
         Ok(())
     }

@@ -447,7 +447,12 @@ fn a_file_that_contradicts_itself_names_the_type() {
         CooTensor::<1, Int>::new(ids, values, [count]).unwrap()
     };
     let edges = CsrTensor::<2>::zeros([2, 2], (&device, DType::F32));
-    let cases: [Case<'_>; 9] = [
+    let twice = {
+        let ids = Tensor::<2, Int>::from_data([[0, 0]], &device);
+        CooTensor::<1, Int>::new(ids, Tensor::<1, Int>::from_data([0, 1], &device), [2]).unwrap()
+    };
+    let cases: [Case<'_>; 10] = [
+        ("[\"labels\",\"user\",\"2\"]", Some(twice), &["[\"labels\",\"user\",\"2\"]", "stored once and in order"]),
         ("plain", Some(list(&[1])), &["plain", "a list of words in JSON"]),
         ("[\"nodes\"]", Some(list(&[1])), &["[\"nodes\"]", "that of edges or of what nodes have"]),
         ("[\"train\",\"user\"]", Some(list(&[2])), &["user", "must be in [0, 2), got 2"]),

@@ -95,6 +95,8 @@ fn saint_says_what_cannot_be_drawn() {
     let sampler = SaintSampler::new(&graph, SaintDraw::Nodes(2), 0).unwrap();
     assert_eq!(sampler.try_norms(0).unwrap_err().kind(), "invalid");
     assert_eq!(sampler.with_adjacency(&none).unwrap_err().kind(), "invalid");
+    // As many edges elsewhere.
+    assert_eq!(sampler.with_adjacency(&graph.transpose()).unwrap_err().kind(), "invalid");
 }
 
 /// Each seed has all edges between the nodes that were drawn around it, and all neighbours with a large fan-out.

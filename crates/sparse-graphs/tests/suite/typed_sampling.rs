@@ -8,6 +8,8 @@ use sparse_tensor::nn::{EdgeType, HeteroConv, HgtConvConfig, NodeTensors, SageCo
 use sparse_tensor::ops::Reduce;
 use sparse_tensor::{CooTensor, CsrTensor, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 fn flex() -> Device {
     Device::flex()
@@ -475,4 +477,93 @@ fn walks_follow_the_types_of_their_path() {
     told(walks.try_sample(&[0], usize::MAX, 0), &["memory"]);
     let open = MetapathWalks::new(&graph, &[likes], 3).unwrap();
     told(open.try_sample(&[0], 2, 0), &["up to 1", "got 2"]);
+}
+
+/// A sampler of the same graph in a mapped file.
+fn mapped(config: &HeteroSamplerConfig, graph: &HeteroGraph, path: &std::path::Path) -> HeteroSampler {
+    graph.save_file(path).unwrap();
+    let store = |kind: &EdgeType| {
+        let name = format!("[\"edges\",\"{}\",\"{}\",\"{}\"]", kind.source, kind.relation, kind.target);
+        Arc::new(MappedGraph::open_named(path, &name).unwrap()) as Arc<dyn GraphStore>
+    };
+    let nodes: Vec<(&str, usize)> = graph.node_types().map(|name| (name, graph.nodes_of(name).count)).collect();
+    let edges = graph.edges().into_iter().map(|(kind, _)| (kind.clone(), store(&kind))).collect();
+    config.init_stores(&nodes, edges, "item", &flex())
+}
+
+/// Nodes, edges and values of a batch.
+fn contents(batch: &HeteroBatch) -> String {
+    let nodes = ["user", "item", "tag"].map(|name| (batch.node_ids(name), batch.counts(name), batch.trees(name)));
+    let edges = [LIKES, KNOWS, LIKED].map(|kind| batch.edge_ids(kind));
+    let blocks: Vec<Vec<_>> =
+        batch.blocks().map(|edges| edges.iter().map(|(kind, a)| (kind.clone(), entries(a))).collect()).collect();
+    format!("{nodes:?} {edges:?} {blocks:?}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_mapped_graph_gives_the_samples_of_one_in_memory((users, items, likes, knows, seeds) in drawn(),
+                                                         fan_out in 1..4usize, [disjoint, weighted, last]: [bool; 3],
+                                                         draw: u64) {
+        let graph = graph(users, items, &likes, &knows);
+        let folder = tempfile::tempdir().unwrap();
+        let config = HeteroSamplerConfig::new(vec![fan_out, 2]).with_disjoint(disjoint).with_weighted(weighted);
+        let [own, stored] = [config.init(&graph, "item"), mapped(&config, &graph, &folder.path().join("graph"))];
+        prop_assert_eq!(contents(&own.sample(&seeds, draw)), contents(&stored.sample(&seeds, draw)));
+        if !disjoint {
+            let [own, stored] = [&own, &stored].map(|sampler| sampler.sample_budget(&seeds, &[3, 2], draw));
+            prop_assert_eq!(contents(&own), contents(&stored));
+        }
+        let times = by_edge(&graph, |row, col| ((row * 7 + col * 5) % 9) as i64);
+        let read = |(kind, times): &(EdgeType, CsrTensor<2, Int>)| {
+            let list: Vec<i64> = times.values::<1>().into_data().iter().collect();
+            let read = move |span: Range<usize>, out: &mut Vec<i64>| {
+                out.extend_from_slice(&list[span]);
+                Ok(())
+            };
+            (kind.clone(), Arc::new(read) as EdgeTimes)
+        };
+        let when: Vec<i64> = (0..items).map(|item| (item % 5) as i64 * 2).collect();
+        let strategy = if last { TemporalStrategy::Last } else { TemporalStrategy::Uniform };
+        let own = own.with_times(&times, &when, strategy);
+        let stored = stored.with_stored_times(&times.iter().map(read).collect::<Vec<_>>(), &when, strategy);
+        prop_assert_eq!(contents(&own.sample(&seeds, draw)), contents(&stored.sample(&seeds, draw)));
+    }
+}
+
+#[test]
+fn stores_that_do_not_fit_are_refused_with_their_type() {
+    let graph = star();
+    let folder = tempfile::tempdir().unwrap();
+    let config = HeteroSamplerConfig::new(vec![3]);
+    let sampler = mapped(&config, &graph, &folder.path().join("graph"));
+    let store = || {
+        let name = "[\"edges\",\"user\",\"likes\",\"item\"]";
+        let store = MappedGraph::open_named(folder.path().join("graph"), name).unwrap();
+        vec![(EdgeType::from(LIKES), Arc::new(store) as Arc<dyn GraphStore>)]
+    };
+    let init = |config: &HeteroSamplerConfig, nodes: &[(&str, usize)], edges: Vec<_>| {
+        config.try_init_stores(nodes, edges, "item", &flex())
+    };
+    let nodes = [("user", 10), ("item", 1)];
+    assert!(init(&config, &nodes, store()).is_ok());
+    told(init(&config, &[("user", 11), ("item", 1)], store()), &["user-likes-item", "11 columns"]);
+    told(init(&config, &[("user", 10), ("item", 2)], store()), &["user-likes-item", "2 rows"]);
+    told(init(&config, &[("user", 10), ("item", 0)], store()), &["user-likes-item", "0 rows"]);
+    told(init(&config, &[("item", 1)], store()), &["user-likes-item", "user"]);
+    told(init(&config, &[("user", 10)], store()), &["item"]);
+    told(init(&config, &[("item", 1), ("item", 1)], vec![]), &["item", "again"]);
+    told(init(&config, &nodes, [store(), store()].concat()), &["user-likes-item", "again"]);
+    told(init(&config.clone().with_direction(Direction::Both), &nodes, store()), &["store the transpose"]);
+    let other = config.clone().with_edge_fan_outs(vec![(KNOWS.into(), vec![1])]);
+    told(init(&other, &nodes, store()), &["user-knows-user"]);
+    let times = by_edge(&graph, |_, _| 0);
+    told(sampler.try_with_times(&times, &[0], TemporalStrategy::Last), &["with_stored_times"]);
+    let short = |_: Range<usize>, _: &mut Vec<i64>| Ok(());
+    let short: Vec<_> = times.iter().map(|(kind, _)| (kind.clone(), Arc::new(short) as EdgeTimes)).collect();
+    told(sampler.try_with_stored_times(&short[1..], &[0], TemporalStrategy::Last), &["got none"]);
+    let trouble = sampler.with_stored_times(&short, &[0], TemporalStrategy::Last).try_sample(&[0], 0).unwrap_err();
+    assert!(trouble.to_string().contains("user-likes-item"), "{trouble}");
 }

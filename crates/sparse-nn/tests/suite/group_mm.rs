@@ -70,6 +70,11 @@ fn groups_that_do_not_fit_are_refused() {
     told(try_gather_mm(x(), ints(&[0, 1]), weights()), "length_mismatch", &["groups"]);
     told(try_gather_mm(x(), ints(&[0, 2, 1]), weights()), "index_out_of_range", &["gather_mm", "2", "position 1"]);
     told(try_gather_mm(x(), ints(&[0, 1, -1]), weights()), "index_out_of_range", &["gather_mm", "-1", "position 2"]);
+    // Times the width of 2 it is 0 in 32 bits, or in 64.
+    for far in [1 << 31, i64::MIN] {
+        let groups = Tensor::<1, Int>::from_data(TensorData::new(vec![0, far, 1], [3]), (&Device::flex(), DType::I64));
+        told(try_gather_mm(x(), groups, weights()), "index_out_of_range", &[&far.to_string(), "position 1"]);
+    }
     told(try_gather_mm(x(), ints(&[0; 3]), dense(&[1.0; 6], [2, 3, 1])), "shape_mismatch", &["[3, 2]", "[2, 3, 1]"]);
     told(try_gather_mm(x().cast(DType::F32), ints(&[0; 3]), weights()), "dtype_mismatch", &[]);
     told(try_segment_mm(x(), &[0, 3], weights()), "length_mismatch", &["pointers"]);

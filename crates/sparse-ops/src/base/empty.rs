@@ -4,8 +4,9 @@ use super::kind::{Kind, as_float, from_float};
 use burn::tensor::{DType, Device, Tensor};
 use sparse_autograd::{Erased, record};
 
-/// Concatenates tensors along dim 0. Empty ones are left out: some devices cannot concatenate them.
-pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
+/// Concatenates at least one tensor along dim 0. Empty ones are left out, for some devices cannot concatenate them;
+/// they stay on the tape.
+pub fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
     let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
     let joined = match full.len() {
         0 => none.pop().expect("at least one part"),

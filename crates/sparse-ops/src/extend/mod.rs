@@ -10,7 +10,7 @@
 //! - Rows at the elements of a matrix: messages along edges: [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`],
 //!   [`Scores`].
 //! - Dense rows: [`linear`], [`add_bias`], [`activate`], [`Activation`], [`sum_dim`], [`expand`], [`write_rows`],
-//!   [`Drops`], [`wide`], [`nothing`].
+//!   [`Drops`], [`wide`], [`nothing`], [`cat_rows`].
 //! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`is_gpu`].
 //! - What is derived once: [`kept`], [`Derived`], [`Lazy`], [`Recent`].
 //! - Index tensors: [`index_tensor`], [`index_below`], [`narrow_index`], [`ints`], [`signed`], [`index_dtype_for`],
@@ -74,7 +74,7 @@ pub mod kernel {
 pub use crate::base::checks::{creation_dtype, expect, has_dtype, same_device, same_elements};
 pub use crate::base::coordinates::along;
 pub use crate::base::data::converted;
-pub use crate::base::empty::nothing;
+pub use crate::base::empty::{cat_rows, nothing};
 pub use crate::base::exact::Exact;
 pub use crate::base::float::wide;
 pub use crate::base::index::{check_ids, index_below, index_tensor, ints, narrow_index, read_all, signed};

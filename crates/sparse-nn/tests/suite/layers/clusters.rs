@@ -48,6 +48,16 @@ fn graclus_takes_the_largest_value() {
     assert_eq!(taken.into_iter().collect::<Vec<_>>(), [[0, 0, 1, 2], [0, 1, 0, 2]]);
     let even = graph(&edges[1..], &[2.0; 6], 4);
     assert_eq!((0..60).map(|seed| ids(&graclus(&even, seed))).collect::<BTreeSet<_>>().len(), 3);
+    // Any of the three heaviest, also with a lighter one between them. 1,500 runs each, with a deviation of 35.
+    let four = [(0, 1), (0, 2), (0, 3), (0, 4)];
+    let hub = graph(&four, &[5.0, 5.0, 3.0, 5.0], 5);
+    let mut counts = [0; 5];
+    for seed in 0..6000 {
+        let ids = ids(&graclus(&hub, seed));
+        (1..5).filter(|&other| ids[other] == ids[0]).for_each(|other| counts[other] += 1);
+    }
+    let mean = (counts[1] + counts[2] + counts[4]) / 3;
+    assert!([1, 2, 4].iter().all(|&at| i32::abs(counts[at] - mean) < 120), "{counts:?}");
     let nothing = CsrTensor::<2>::zeros([3, 3], &Device::flex());
     assert_eq!(ids(&graclus(&nothing, 1)), [0, 1, 2]);
     assert_eq!(graclus(&CsrTensor::zeros([0, 0], &Device::flex()), 1).size(), 0);
