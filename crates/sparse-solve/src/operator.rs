@@ -460,7 +460,7 @@ impl Blocks {
         for (to, &height) in outputs.iter().enumerate() {
             let mut sum: Option<Tensor<2>> = None;
             for (from, (&start, &size)) in starts.iter().zip(inputs).enumerate() {
-                let Some(term) = apply(to, from, x.clone().slice([start..start + size])) else { continue };
+                let Some(term) = apply(to, from, x.clone().slice(start..start + size)) else { continue };
                 let term = term?;
                 sum = Some(match sum {
                     Some(sum) => sum + term,

@@ -1,7 +1,7 @@
 //! Matrices of finite differences.
 
 use burn::tensor::{Tensor, TensorCreationOptions};
-use sparse_ops::extend::{Exact, RowMap, check_rows, index_below, read_rows};
+use sparse_ops::extend::{Exact, RowMap, check_rows, index_below, nothing, read_rows};
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -134,7 +134,7 @@ pub fn from_diagonals(diagonals: Tensor<2>, offsets: &[i64], dims: [usize; 2]) -
         &dims,
     );
     let values = match from.len() {
-        0 => diagonals.slice([0..0]).reshape(Exact([0])),
+        0 => nothing([0], diagonals.dtype(), &[&diagonals]),
         nnz => {
             let map = RowMap::new(index_below(&from, held, &device), held);
             read_rows(diagonals.reshape(Exact([held, 1])), &map).reshape(Exact([nnz]))
