@@ -190,18 +190,7 @@ impl HeteroSamplerConfig {
             Ok(Relation { kind, store: store.clone(), host: Some(store), source, ends, fan_outs })
         };
         let relations = graph.edges().into_iter().map(relation).collect::<Result<Vec<_>>>()?;
-        let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
-        let seed_type = number(seeds).expect("a type of the graph");
-        Ok(HeteroSampler {
-            relations: Arc::new(relations),
-            config: self.clone(),
-            seed_type,
-            target_type: seed_type,
-            names: Arc::new(names),
-            counts: Arc::new(counts),
-            graph: Arc::new(graph),
-            times: None,
-        })
+        self.sampler(graph, relations, names, seeds)
     }
 
     /// A sampler of the rows of stores, one for each type of edges: of files that are larger than memory
@@ -239,7 +228,6 @@ impl HeteroSamplerConfig {
         }
         graph.try_nodes_of(seeds)?;
         let names: Vec<String> = graph.node_types().map(str::to_string).collect();
-        let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
         let number = |name: &str| names.iter().position(|own| own == name).expect("a type of the graph");
         self.check(|kind| match edges.iter().any(|(own, _)| own == kind) {
             true => Ok(()),
@@ -264,7 +252,18 @@ impl HeteroSamplerConfig {
             let fan_outs = self.fan_outs_of(&kind);
             relations.push(Relation { kind, store, host: None, source, ends, fan_outs });
         }
-        let seed_type = number(seeds);
+        self.sampler(graph, relations, names, seeds)
+    }
+
+    fn sampler(
+        &self,
+        graph: HeteroGraph,
+        relations: Vec<Relation>,
+        names: Vec<String>,
+        seeds: &str,
+    ) -> Result<HeteroSampler> {
+        let counts = names.iter().map(|name| Ok(graph.try_nodes_of(name)?.count)).collect::<Result<Vec<_>>>()?;
+        let seed_type = names.iter().position(|own| own == seeds).expect("a type of the graph");
         Ok(HeteroSampler {
             relations: Arc::new(relations),
             config: self.clone(),
