@@ -71,7 +71,8 @@ pub fn read_acm_with(
         Ok::<_, SparseError>(own)
     };
     let ([nodes, words], feature) = matrix("feature")?;
-    let cells = nodes as u128 * words as u128;
+    // Every paper has a label, whatever its words.
+    let cells = nodes as u128 * words.max(1) as u128;
     if cells > dense_limit() as u128 {
         let (what, limit) = ("the features", dense_limit() as u128);
         let hint = "the words of each paper become dense (Limits::elements)";

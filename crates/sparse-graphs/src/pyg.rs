@@ -117,7 +117,7 @@ impl Part {
         };
         let ends: Vec<i64> = edges.iter().collect();
         let rows = |name| self.arrays.get(name).and_then(|array: &TensorData| array.shape().first().copied());
-        let largest = || ends.iter().max().map_or(0, |&node| node.max(-1) as usize + 1);
+        let largest = || ends.iter().max().map_or(0, |&node| node.max(-1).saturating_add(1) as usize);
         let nodes = self.nodes.or_else(|| ["x", "pos", "z"].into_iter().find_map(rows)).unwrap_or_else(largest);
         let held: usize = self.arrays.values().map(TensorData::num_elements).sum();
         check_rows(OP, nodes, held)?;

@@ -189,7 +189,8 @@ impl TopKPool {
             return (0..scores.len()).filter(|&node| scores[node] > bounds[ids[node] as usize]).collect();
         }
         for nodes in &mut members {
-            let count = self.count.unwrap_or_else(|| (self.ratio * nodes.len() as f64).ceil() as usize);
+            // In f32, as PyTorch Geometric: 0.55 of 20 are 11, and not 12.
+            let count = self.count.unwrap_or_else(|| (self.ratio as f32 * nodes.len() as f32).ceil() as usize);
             // NaN comes last; of equal scores the first node.
             let key = |node: &usize| if scores[*node].is_nan() { f64::NEG_INFINITY } else { scores[*node] };
             nodes.sort_by(|a, b| key(b).total_cmp(&key(a)));

@@ -35,9 +35,9 @@ use sparse_ops::{Result, SparseError};
 ///
 /// # Errors
 ///
-/// `invalid` for a type of nodes or edges that is there twice, an edge type whose nodes are not there, 0 blocks, a
-/// share outside `[0, 1]`, or more edges than there are pairs; it names the type. `overflow` for more than a billion
-/// nodes or edges.
+/// `invalid` for a type of nodes or edges that is there twice, an edge type whose nodes are not there, 0 blocks or
+/// more than nodes, a share outside `[0, 1]`, or more edges than there are pairs; it names the type. `overflow` for
+/// more than a billion nodes or edges.
 pub fn hetero_block_model(
     nodes: &[(&str, usize)],
     blocks: usize,
@@ -48,6 +48,13 @@ pub fn hetero_block_model(
     const OP: &str = "hetero_block_model";
     if blocks == 0 {
         return Err(SparseError::invalid(OP, "blocks must be at least 1, got 0"));
+    }
+    let most = nodes.iter().map(|&(_, count)| count).max().unwrap_or(0).max(1);
+    if blocks > most {
+        return Err(SparseError::invalid(
+            OP,
+            format!("blocks must be at most the nodes of a type, {most}, got {blocks}"),
+        ));
     }
     let count = nodes.iter().map(|&(_, count)| count as f64).sum();
     check_size(OP, count, relations.iter().map(|&(_, edges, _)| edges as f64).sum())?;

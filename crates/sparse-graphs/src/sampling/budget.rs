@@ -41,7 +41,7 @@ impl HeteroSampler {
     #[or_panic]
     pub fn try_sample_budget(&self, seeds: &[usize], sizes: &[usize], draw: u64) -> Result<HeteroBatch> {
         const OP: &str = "HeteroSampler::sample_budget";
-        check_ids(OP, seeds, self.nodes())?;
+        check_ids(OP, seeds, self.nodes()).map_err(|trouble| about(OP, self.seed_type(), trouble))?;
         if sizes.is_empty() {
             return Err(SparseError::invalid(OP, "there must be a size for each layer, got none"));
         }

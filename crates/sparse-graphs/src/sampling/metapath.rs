@@ -133,13 +133,13 @@ impl MetapathWalks {
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a start that is no node of its type; `invalid` for walks that are longer than a path
+    /// `invalid` for a start that is no node of its type, which it names, for walks that are longer than a path
     /// that does not end where it begins, or of more nodes than memory can hold.
     #[or_panic]
     pub fn try_sample(&self, starts: &[usize], length: usize, draw: u64) -> Result<Tensor<2, Int>> {
         const OP: &str = "MetapathWalks::sample";
         let own = &self.ranges[&self.first];
-        check_ids(OP, starts, own.len())?;
+        check_ids(OP, starts, own.len()).map_err(|trouble| about(OP, &self.first, trouble))?;
         let steps = self.steps.len();
         if length > steps && !self.closed {
             let message =

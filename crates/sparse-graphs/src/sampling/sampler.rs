@@ -196,13 +196,18 @@ impl NeighborSamplerConfig {
     ///
     /// # Errors
     ///
-    /// `invalid` for no fan-outs, a fan-out of 0, one of 2^31 or more with replacement, or another direction than
-    /// [`Direction::Rows`]: a store has its rows only. Weights and the store's content are checked when they are read.
+    /// `invalid` for no fan-outs, a fan-out of 0, one of 2^31 or more with replacement, a store with more rows than
+    /// columns, or another direction than [`Direction::Rows`]: a store has its rows only. Weights and the store's
+    /// content are checked when they are read, and rows that are missing then too: a store may have some of them.
     #[or_panic]
     pub fn try_init_store(&self, store: Arc<dyn GraphStore>, device: &Device) -> Result<NeighborSampler> {
         self.check()?;
         if self.direction != Direction::Rows {
             let message = format!("store the transpose: a store is sampled by rows, got {:?}", self.direction);
+            return Err(SparseError::invalid(OP, message));
+        }
+        if has_row(&*store, store.nodes()) {
+            let message = format!("the store must have as many rows as columns, {}, got more", store.nodes());
             return Err(SparseError::invalid(OP, message));
         }
         let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
@@ -244,6 +249,15 @@ impl NeighborSamplerConfig {
 }
 
 /// The dtype of floats that a device makes where none is asked for.
+/// Whether a store has so many rows: it knows the last one, and none after it.
+pub(super) fn has_rows(store: &dyn GraphStore, rows: usize) -> bool {
+    !has_row(store, rows) && (rows == 0 || has_row(store, rows - 1))
+}
+
+fn has_row(store: &dyn GraphStore, row: usize) -> bool {
+    store.spans(&[row as i64], &mut vec![]).is_ok()
+}
+
 pub(super) fn float_dtype(device: &Device) -> DType {
     Tensor::<1>::empty([0], device).dtype()
 }

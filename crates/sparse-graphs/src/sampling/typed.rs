@@ -5,14 +5,14 @@ use super::links::LinkSampler;
 use super::neighbors::{Source, Values};
 #[cfg(doc)]
 use super::sampler::NeighborSampler;
-use super::sampler::{Direction, HostStore, float_dtype, host_store};
+use super::sampler::{Direction, HostStore, float_dtype, has_rows, host_store};
 use super::seeds::{LinkEnds, SeedSampler, different};
 use super::typed_batch::{BatchNodes, HeteroBatch, Rows};
 use crate::hetero::{HeteroGraph, TypedNodes, about};
 use burn::config::Config;
 use burn::tensor::{Device, Int};
 use serde::{Deserialize, Serialize};
-use sparse_core::graph::{Draw, GraphStore, HopEdges, Relabel, expand, mix};
+use sparse_core::graph::{Ahead, Draw, GraphStore, HopEdges, Relabel, expand, mix};
 use sparse_macros::or_panic;
 use sparse_nn::{EdgeType, NodePairs};
 use sparse_ops::extend::{Parts, check_ids, read_data};
@@ -241,8 +241,7 @@ impl HeteroSamplerConfig {
             let [rows, columns] = [&kind.target, &kind.source]
                 .map(|name| graph.try_nodes_of(name).map(|own| own.count).map_err(|trouble| about(OP, &kind, trouble)));
             let (rows, columns) = (rows?, columns?);
-            let has_row = |row: usize| store.spans(&[row as i64], &mut vec![]).is_ok();
-            if store.nodes() != columns || has_row(rows) || rows > 0 && !has_row(rows - 1) {
+            if store.nodes() != columns || !has_rows(&*store, rows) {
                 let message = format!("the store must have {rows} rows and {columns} columns, got others");
                 return Err(about(OP, &kind, message));
             }
@@ -451,12 +450,12 @@ impl HeteroSampler {
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a seed that is no node of its type; `overflow` for a batch of more than 2^31 - 1 nodes
-    /// or edges of a type.
+    /// `invalid` for a seed that is no node of its type, which it names; `overflow` for a batch of more than 2^31 - 1
+    /// nodes or edges of a type.
     #[or_panic]
     pub fn try_sample(&self, seeds: &[usize], draw: u64) -> Result<HeteroBatch> {
         const OP: &str = "HeteroSampler::sample";
-        check_ids(OP, seeds, self.nodes())?;
+        check_ids(OP, seeds, self.nodes()).map_err(|trouble| about(OP, self.seed_type(), trouble))?;
         let times = self.times.as_ref().map(|own| seeds.iter().map(|&seed| own.seeds[seed]).collect::<Vec<_>>());
         self.run(OP, [(self.seed_type, seeds), (self.seed_type, &[])], times.as_deref(), draw)
     }
@@ -470,7 +469,7 @@ impl HeteroSampler {
     #[or_panic]
     pub fn try_sample_at(&self, seeds: &[usize], times: &[i64], draw: u64) -> Result<HeteroBatch> {
         const OP: &str = "HeteroSampler::sample_at";
-        check_ids(OP, seeds, self.nodes())?;
+        check_ids(OP, seeds, self.nodes()).map_err(|trouble| about(OP, self.seed_type(), trouble))?;
         if self.times.is_none() {
             return Err(SparseError::invalid(OP, "use with_times: edges must have times, got a sampler without"));
         }
@@ -779,5 +778,18 @@ impl GraphStore for View<'_> {
 
     fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
         self.store.values(&self.own(positions), out)
+    }
+
+    fn ask(&self, ahead: Ahead<'_>) {
+        match ahead {
+            Ahead::Rows(keys) => {
+                let nodes: Vec<i64> = keys.iter().map(|key| key % self.targets).collect();
+                self.store.ask(Ahead::Rows(&nodes));
+            }
+            Ahead::Columns(positions) => self.store.ask(Ahead::Columns(&self.own(positions))),
+            Ahead::Values(positions) => self.store.ask(Ahead::Values(&self.own(positions))),
+            Ahead::Spans(spans) if self.times.is_none() => self.store.ask(Ahead::Spans(spans)),
+            Ahead::Spans(_) => {}
+        }
     }
 }

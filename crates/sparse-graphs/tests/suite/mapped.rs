@@ -335,6 +335,15 @@ fn wrong_files_are_errors() {
     safetensors::save(files.at("d.safetensors"), &wide).unwrap();
     // Rectangular: rows of targets, columns of sources.
     assert_eq!(MappedGraph::open(files.at("d.safetensors")).unwrap().nodes(), 3);
+    let tall = CsrTensor::<2>::from_dense(Tensor::ones([3, 2], &device()));
+    safetensors::save(files.at("e.safetensors"), &tall).unwrap();
+    let sampler = |name| {
+        let store = Arc::new(MappedGraph::open(files.at(name)).unwrap());
+        NeighborSamplerConfig::new(vec![3]).try_init_store(store, &device())
+    };
+    assert!(sampler("e.safetensors").unwrap_err().to_string().contains("as many rows as columns, 2"));
+    let missing = sampler("d.safetensors").unwrap().try_sample(&[2], 0).unwrap_err();
+    assert_eq!(missing.kind(), "index_out_of_range");
     // Directions that a store cannot give, and fan-outs.
     let store = || Arc::new(MappedGraph::open(files.at("a.safetensors")).unwrap());
     for direction in [Direction::Columns, Direction::Both] {

@@ -363,7 +363,7 @@ fn what_a_typed_sampler_cannot_use_is_refused_with_its_type() {
     let weighted = config.clone().with_weighted(true);
     told(weighted.try_init(&graph.clone().with_edges(LIKES, bad), "item"), &["user-likes-item", "got -1"]);
     let sampler = config.init(&graph, "item");
-    assert_eq!(sampler.try_sample(&[1], 0).unwrap_err().kind(), "index_out_of_range");
+    told(sampler.try_sample(&[1], 0), &["item", "got 1"]);
     let batch = sampler.sample(&[0], 0);
     told(batch.try_node_ids("x"), &["\"x\"", "item"]);
     told(batch.try_edge_ids(("x", "y", "z")), &["x-y-z", "user-likes-item"]);
@@ -418,7 +418,7 @@ fn a_budget_sample_has_all_edges_between_its_nodes() {
     let apart = HeteroSamplerConfig::new(vec![1]).with_disjoint(true).init(&graph, "item");
     told(apart.try_sample_budget(&[0], &[1], 0), &["disjoint"]);
     told(sampler.try_sample_budget(&[0], &[], 0), &["each layer"]);
-    assert_eq!(sampler.try_sample_budget(&[300], &[1], 0).unwrap_err().kind(), "index_out_of_range");
+    told(sampler.try_sample_budget(&[300], &[1], 0), &["item", "got 300"]);
 }
 
 #[test]
@@ -473,7 +473,7 @@ fn walks_follow_the_types_of_their_path() {
     told(MetapathWalks::new(&graph, &[likes.clone(), likes.clone()], 0), &["user-likes-item", "\"item\"", "\"user\""]);
     told(MetapathWalks::new(&graph, &[("a", "b", "c").into()], 0), &["a-b-c"]);
     told(walks.try_range("tag"), &["\"tag\""]);
-    assert_eq!(walks.try_sample(&[60], 2, 0).unwrap_err().kind(), "index_out_of_range");
+    told(walks.try_sample(&[60], 2, 0), &["got 60"]);
     told(walks.try_sample(&[0], usize::MAX, 0), &["memory"]);
     let open = MetapathWalks::new(&graph, &[likes], 3).unwrap();
     told(open.try_sample(&[0], 2, 0), &["up to 1", "got 2"]);
