@@ -2,6 +2,7 @@
 
 use super::graph::with_ends;
 use super::pagerank::check_weights;
+use burn::module::Module;
 use burn::tensor::DType;
 use sparse_macros::or_panic;
 use sparse_nn::{try_row_normalization, try_symmetric_normalization};
@@ -68,12 +69,7 @@ pub fn try_diffused(adjacency: &CsrTensor<2>, diffusion: Diffusion, keep: KeepEd
         KeepEdges::Largest(0) => return Err(SparseError::invalid(OP, "an edge of a row must be kept, got 0")),
         KeepEdges::Largest(_) => (),
     }
-    let off_tape = CsrTensor::<2>::from_parts(
-        adjacency.pattern().clone(),
-        adjacency.rows().clone().inner(),
-        vec![],
-        adjacency.fill().clone(),
-    );
+    let off_tape = Module::valid(adjacency);
     check_weights(OP, "an edge's weight", off_tape.rows().clone().flatten(0, 1))?;
     let nodes = off_tape.dims()[0];
     let options = (&off_tape.device(), off_tape.dtype());

@@ -1,6 +1,7 @@
 //! The graph data structure.
 
 use super::labels::Labels;
+use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorCreationOptions};
 use sparse_ops::CsrTensor;
 use sparse_ops::extend::{ints, read_all};
@@ -45,13 +46,9 @@ impl Graph {
 
     /// The same graph without an autodiff association, for evaluation. The patterns are shared.
     pub fn valid(&self) -> Self {
-        let off_tape = |matrix: &CsrTensor<2>| {
-            let values = matrix.values::<1>().inner();
-            CsrTensor::from_pattern(matrix.pattern().clone(), values).expect("the same number of values")
-        };
         Self {
-            adjacency: off_tape(&self.adjacency),
-            features: off_tape(&self.features),
+            adjacency: Module::valid(&self.adjacency),
+            features: Module::valid(&self.features),
             labels: self.labels.valid(),
             splits: self.splits.clone(),
         }

@@ -150,6 +150,7 @@ pub use ranked::{
 pub use reordering::Reordering;
 #[cfg(feature = "npz")]
 pub use saint::{read_graph_saint, read_graph_saint_with};
+pub use sampling::by_time::{EdgeTimes, TemporalStrategy};
 pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
@@ -164,7 +165,7 @@ pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
 pub use sampling::seeds::{LinkEnds, SeedSampler};
 pub use sampling::shadow::{ShadowBatch, ShadowSampler};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
-pub use sampling::typed::{EdgeTimes, HeteroSampler, HeteroSamplerConfig, TemporalStrategy};
+pub use sampling::typed::{HeteroSampler, HeteroSamplerConfig};
 pub use sampling::typed_batch::HeteroBatch;
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;

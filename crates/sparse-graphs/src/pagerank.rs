@@ -2,6 +2,7 @@
 
 use super::host::number;
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_nn::try_row_normalization;
@@ -61,12 +62,7 @@ impl PageRankConfig {
             return Err(SparseError::invalid(OP, format!("the damping must be in [0, 1], got {}", self.damping)));
         }
         let nodes = adjacency.dims()[0];
-        let off_tape = CsrTensor::<2>::from_parts(
-            adjacency.pattern().clone(),
-            adjacency.rows().clone().inner(),
-            vec![],
-            adjacency.fill().clone(),
-        );
+        let off_tape = Module::valid(adjacency);
         let options = (&off_tape.device(), off_tape.dtype());
         if nodes == 0 {
             return Ok(Tensor::empty([0], options));

@@ -1,5 +1,6 @@
 //! Linear maps, as solvers see them.
 
+use burn::module::Module;
 use burn::tensor::Tensor;
 use sparse_ops::extend::Exact;
 use sparse_ops::pattern::Pattern;
@@ -168,13 +169,8 @@ impl<P: Pattern> LinearOperator for SparseTensor<P, 2> {
     }
 
     fn valid(&self) -> Operator {
-        Operator::new(off_tape(self))
+        Operator::new(Module::valid(self))
     }
-}
-
-fn off_tape<P: Pattern, const D: usize>(a: &SparseTensor<P, D>) -> SparseTensor<P, D> {
-    use sparse_ops::extend::Parts;
-    SparseTensor::from_parts(a.pattern().clone(), a.rows().clone().inner(), vec![], a.fill().clone())
 }
 
 impl LinearOperator for CsrTensor<3> {
@@ -198,7 +194,7 @@ impl LinearOperator for CsrTensor<3> {
     }
 
     fn valid(&self) -> Operator {
-        Operator::new(off_tape(self))
+        Operator::new(Module::valid(self))
     }
 }
 

@@ -146,10 +146,9 @@ impl SolverConfig {
         hints: Hints<'_, D>,
     ) -> Result<Solution<D>> {
         let start = Instant::now();
-        let shape = self.sizes(a, &b)?;
-        let Sizes { systems, rows, cols, width } = shape;
+        let Sizes { systems, rows, cols, width } = self.sizes(a, &b)?;
         let mut out_dims = b.dims();
-        out_dims[D.min(2) - 1 - usize::from(a.batch().is_none() && D == 2)] = cols;
+        out_dims[usize::from(a.batch().is_some())] = cols;
         if let Some(at) = &hints.start
             && at.dims() != out_dims
         {
@@ -166,13 +165,6 @@ impl SolverConfig {
                 return Err(SparseError::shape_mismatch(OP, rule, a.dims(), preconditioner.dims()));
             }
         }
-        let report = |outcome: &Outcome| Report {
-            stopped: outcome.stopped,
-            iterations: outcome.iterations,
-            residuals: outcome.residuals.clone(),
-            history: outcome.history.clone(),
-            time: start.elapsed(),
-        };
         if systems * rows * cols * width == 0 {
             let x = Tensor::zeros(out_dims, (&b.device(), b.dtype()));
             let (stopped, time) = (Stopped::Converged, start.elapsed());
@@ -184,7 +176,7 @@ impl SolverConfig {
         let every = self.check_every.unwrap_or(if is_gpu(&b.device()) { 10 } else { 1 });
         let own = Inner { config: self.clone(), most, every };
         let preconditioner = hints.preconditioner.map(LinearOperator::valid);
-        let columns = b.clone().reshape(Exact([systems, rows, width]));
+        let columns = b.reshape(Exact([systems, rows, width]));
         let problem = Problem {
             a: &plain,
             preconditioner: preconditioner.as_ref(),
@@ -195,16 +187,17 @@ impl SolverConfig {
             most,
             every,
         };
-        let outcome = krylov::run(&self.method, problem, hints.progress)?;
-        let report = report(&outcome);
-        if outcome.stopped != Stopped::Converged && !self.accept_unsolved {
+        let Outcome { x, stopped, iterations, history, residuals } =
+            krylov::run(&self.method, problem, hints.progress)?;
+        let report = Report { stopped, iterations, residuals, history, time: start.elapsed() };
+        if stopped != Stopped::Converged && !self.accept_unsolved {
             let message = format!(
                 "use a larger tolerance than {:e}, more iterations, a preconditioner or another method: {report}",
                 self.relative
             );
             return Err(SparseError::invalid(OP, message));
         }
-        let x = own.on_tape(a, plain, preconditioner, columns, outcome.x)?;
+        let x = own.on_tape(a, plain, preconditioner, columns, x)?;
         Ok(Solution { x: x.reshape(Exact(out_dims)), report })
     }
 

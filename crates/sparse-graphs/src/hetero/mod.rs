@@ -10,6 +10,7 @@ use super::graph::Splits;
 use super::labelled::LabelledNodes;
 use super::labels::Labels;
 use super::transform::try_to_undirected;
+use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use core::fmt::{Display, Formatter};
 use sparse_macros::or_panic;
@@ -211,7 +212,7 @@ impl HeteroGraph {
 
     /// The same graph without an autodiff association, for evaluation. The patterns are shared.
     pub fn valid(&self) -> Self {
-        self.map(Tensor::inner, Labels::valid, off_tape)
+        self.map(Tensor::inner, Labels::valid, Module::valid)
     }
 
     fn map(
@@ -324,11 +325,6 @@ impl HeteroGraph {
 /// An error about a type of nodes or edges.
 pub(crate) fn about(op: &'static str, name: impl Display, message: impl Display) -> SparseError {
     SparseError::invalid(op, format!("{name}: {message}"))
-}
-
-/// The same matrix without an autodiff association.
-fn off_tape(matrix: &CsrTensor<2>) -> CsrTensor<2> {
-    matrix.with_values(matrix.values::<1>().inner())
 }
 
 impl Display for HeteroGraph {

@@ -56,10 +56,12 @@ impl HeteroSampler {
             found.iter_mut().for_each(Found::end_hop);
             for own in &*self.relations {
                 let [to, from] = own.ends;
-                for &node in &found[to].keys[starts[to]..] {
-                    let row = own.row(node)?;
-                    let share = 1.0 / row.len() as f64;
-                    for (_, column) in row.filter(|&(_, column)| found[from].find(column).is_none()) {
+                let (spans, columns) = own.rows(&found[to].keys[starts[to]..])?;
+                let mut columns = columns.into_iter();
+                for span in spans {
+                    let share = 1.0 / span.len() as f64;
+                    let row = columns.by_ref().take(span.len());
+                    for column in row.filter(|&column| found[from].find(column).is_none()) {
                         *budgets[from].entry(column).or_default() += share;
                     }
                 }
@@ -77,10 +79,12 @@ impl HeteroSampler {
         let edges = self.relations.iter().map(|own| {
             let [to, from] = own.ends.map(|end| &found[end]);
             let (mut rows, mut found, nodes) = (Rows::default(), HopEdges::default(), &to.keys);
-            for &node in nodes {
-                let kept = own.row(node)?.filter(|&(_, column)| from.find(column).is_some());
+            let (spans, columns) = own.rows(nodes)?;
+            let mut columns = columns.into_iter();
+            for span in spans {
                 let before = found.columns.len();
-                for (at, column) in kept {
+                let row = span.zip(&mut columns);
+                for (at, column) in row.filter(|&(_, column)| from.find(column).is_some()) {
                     found.drawn.positions.push(at);
                     found.columns.push(column);
                 }

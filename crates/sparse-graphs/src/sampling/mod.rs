@@ -3,6 +3,7 @@
 //! Everything random takes a seed. The result depends on the seed, not on the number of threads or workers.
 
 mod budget;
+pub(super) mod by_time;
 pub(super) mod cluster;
 #[cfg(feature = "dataset")]
 pub(super) mod data_loader;

@@ -37,6 +37,13 @@ pub(super) enum Values {
 }
 
 impl Source {
+    /// Batches of a store: on `device`, in its default dtype of floats, with the values of the store as constants.
+    pub(super) fn of_store(store: &Arc<dyn GraphStore>, device: &Device) -> Self {
+        let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
+        let dtype = Tensor::<1>::empty([0], device).dtype();
+        Self { device: device.clone(), dtype, nodes: store.nodes(), values }
+    }
+
     /// The values of these edges `[edges, 1]`, unless all are 1.
     fn values(&self, edges: &[usize]) -> Result<Option<Tensor<2>>> {
         Ok(match &self.values {

@@ -6,7 +6,7 @@ use crate::host::HostRows;
 use crate::host::signed;
 use crate::transform::try_to_undirected;
 use burn::config::Config;
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use sparse_core::graph::{Draw, GraphStore, Hops, Relabel, Slices, mix, sample_hops};
 use sparse_macros::or_panic;
@@ -210,8 +210,7 @@ impl NeighborSamplerConfig {
             let message = format!("the store must have as many rows as columns, {}, got more", store.nodes());
             return Err(SparseError::invalid(OP, message));
         }
-        let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
-        let source = Source { device: device.clone(), dtype: float_dtype(device), nodes: store.nodes(), values };
+        let source = Source::of_store(&store, device);
         Ok(self.sampler(None, store, source))
     }
 
@@ -248,7 +247,6 @@ impl NeighborSamplerConfig {
     }
 }
 
-/// The dtype of floats that a device makes where none is asked for.
 /// Whether a store has so many rows: it knows the last one, and none after it.
 pub(super) fn has_rows(store: &dyn GraphStore, rows: usize) -> bool {
     !has_row(store, rows) && (rows == 0 || has_row(store, rows - 1))
@@ -256,10 +254,6 @@ pub(super) fn has_rows(store: &dyn GraphStore, rows: usize) -> bool {
 
 fn has_row(store: &dyn GraphStore, row: usize) -> bool {
     store.spans(&[row as i64], &mut vec![]).is_ok()
-}
-
-pub(super) fn float_dtype(device: &Device) -> DType {
-    Tensor::<1>::empty([0], device).dtype()
 }
 
 impl NeighborSampler {

@@ -1,27 +1,27 @@
 //! Neighbour sampling in graphs of types, and by time.
 
+use super::by_time::{ByTime, EdgeTimes, TemporalStrategy, Times, TimesOf, View};
 #[cfg(doc)]
 use super::links::LinkSampler;
-use super::neighbors::{Source, Values};
+use super::neighbors::Source;
 #[cfg(doc)]
 use super::sampler::NeighborSampler;
-use super::sampler::{Direction, HostStore, float_dtype, has_rows, host_store};
+use super::sampler::{Direction, HostStore, has_rows, host_store};
 use super::seeds::{LinkEnds, SeedSampler, different};
 use super::typed_batch::{BatchNodes, HeteroBatch, Rows};
 use crate::hetero::{HeteroGraph, TypedNodes, about};
 use burn::config::Config;
 use burn::tensor::{Device, Int};
-use serde::{Deserialize, Serialize};
 use sparse_core::graph::{Ahead, Draw, GraphStore, HopEdges, Relabel, expand, mix};
 use sparse_macros::or_panic;
 use sparse_nn::{EdgeType, NodePairs};
-use sparse_ops::extend::{Parts, check_ids, read_data};
+use sparse_ops::extend::check_ids;
 use sparse_ops::ops::Reduce;
 use sparse_ops::{CsrTensor, Result, SparseError};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Configuration of a [`HeteroSampler`].
 #[derive(Config, Debug)]
@@ -47,15 +47,6 @@ pub struct HeteroSamplerConfig {
     /// What the draws depend on.
     #[config(default = 0)]
     pub seed: u64,
-}
-
-/// Which of the edges that are not later than the seed are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TemporalStrategy {
-    /// The latest ones; of equal times those of the larger columns.
-    Last,
-    /// Any, as without times.
-    Uniform,
 }
 
 /// Draws a few neighbours of each node over the edges of each type, hop by hop: [`NeighborSampler`] for a
@@ -122,39 +113,16 @@ pub(super) struct Relation {
 }
 
 impl Relation {
-    /// The positions and the columns of a row.
-    pub(super) fn row(&self, node: i64) -> Result<impl ExactSizeIterator<Item = (usize, usize)>> {
+    /// The positions of the elements of these rows, and their columns, one row after the other.
+    pub(super) fn rows(&self, nodes: &[i64]) -> Result<(Vec<Range<usize>>, Vec<usize>)> {
         let (mut spans, mut columns) = (vec![], vec![]);
-        self.store.spans(&[node], &mut spans)?;
-        let positions: Vec<usize> = spans.into_iter().flatten().collect();
+        self.store.ask(Ahead::Rows(nodes));
+        self.store.spans(nodes, &mut spans)?;
+        let positions: Vec<usize> = spans.iter().cloned().flatten().collect();
+        self.store.ask(Ahead::Columns(&positions));
         self.store.columns(&positions, &mut columns)?;
-        Ok(positions.into_iter().zip(columns))
+        Ok((spans, columns))
     }
-}
-
-/// When the edges were.
-struct Times {
-    strategy: TemporalStrategy,
-    /// Of each type of edges.
-    edges: Vec<TimesOf>,
-    /// Of each node of the seeds' type.
-    seeds: Vec<i64>,
-}
-
-/// The times of the edges of a type, wherever they are: appends those of the edges at these positions of the store.
-pub type EdgeTimes = Arc<dyn Fn(Range<usize>, &mut Vec<i64>) -> Result<()> + Send + Sync>;
-
-enum TimesOf {
-    Sorted(ByTime),
-    Stored(EdgeTimes),
-}
-
-/// The elements of a matrix, in each row by their time.
-struct ByTime {
-    /// The positions.
-    order: Vec<usize>,
-    /// The time of each, in that order.
-    times: Vec<i64>,
 }
 
 const OP: &str = "HeteroSampler";
@@ -245,8 +213,7 @@ impl HeteroSamplerConfig {
                 let message = format!("the store must have {rows} rows and {columns} columns, got others");
                 return Err(about(OP, &kind, message));
             }
-            let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
-            let source = Source { device: device.clone(), dtype: float_dtype(device), nodes: columns, values };
+            let source = Source::of_store(&store, device);
             let ends = [number(&kind.target), number(&kind.source)];
             let fan_outs = self.fan_outs_of(&kind);
             relations.push(Relation { kind, store, host: None, source, ends, fan_outs });
@@ -681,115 +648,6 @@ impl Found {
         match &self.table {
             Table::All(table) => table[node].checked_sub(1).map(|local| local as i32),
             Table::Some(table) => table.get(&(node as i64)).map(|slot| *slot as i32 - 1),
-        }
-    }
-}
-
-impl ByTime {
-    /// The edges by time, unless the times have another pattern.
-    fn new(own: &HostStore, times: &CsrTensor<2, Int>) -> Option<Self> {
-        let rows = crate::host::HostRows::of(times.pattern());
-        if times.dims()[1] != own.columns || !own.rows.same(&rows) {
-            return None;
-        }
-        let ptr = own.rows.ptr();
-        let times: Vec<i64> = read_data(times.rows().clone()).convert::<i64>().iter().collect();
-        let mut order: Vec<usize> = (0..times.len()).collect();
-        for row in 1..ptr.len() {
-            order[ptr.at(row - 1)..ptr.at(row)].sort_by_key(|&at| times[at]);
-        }
-        Some(Self { times: order.iter().map(|&at| times[at]).collect(), order })
-    }
-}
-
-/// The rows of keys, and of their elements only those that are not too late.
-struct View<'a> {
-    store: &'a dyn GraphStore,
-    targets: i64,
-    /// The times of the edges, the time of each tree, and how many of the latest there are to be.
-    times: Option<(&'a TimesOf, &'a [i64], Option<usize>)>,
-    /// With stored times, the positions in the store of the elements that were found: these are their numbers.
-    picked: Mutex<Vec<usize>>,
-}
-
-impl View<'_> {
-    /// The positions in the store.
-    fn own(&self, positions: &[usize]) -> Vec<usize> {
-        match self.times {
-            None => positions.to_vec(),
-            Some((TimesOf::Sorted(own), ..)) => positions.iter().map(|&at| own.order[at]).collect(),
-            Some((TimesOf::Stored(_), ..)) => {
-                let picked = self.picked.lock().unwrap_or_else(PoisonError::into_inner);
-                positions.iter().map(|&at| picked[at]).collect()
-            }
-        }
-    }
-
-    /// The elements of a span until `limit`, by time, and of these the last ones.
-    fn pick(&self, read: &EdgeTimes, span: Range<usize>, limit: i64, last: Option<usize>) -> Result<Range<usize>> {
-        let mut times = Vec::with_capacity(span.len());
-        read(span.clone(), &mut times)?;
-        if times.len() != span.len() {
-            return Err(SparseError::length_mismatch(OP, "the times of a row", span.len(), times.len()));
-        }
-        let mut found: Vec<usize> = (0..times.len()).filter(|&at| times[at] <= limit).collect();
-        found.sort_by_key(|&at| times[at]);
-        let found = &found[found.len() - last.unwrap_or(usize::MAX).min(found.len())..];
-        let mut picked = self.picked.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = picked.len();
-        picked.extend(found.iter().map(|&at| span.start + at));
-        Ok(first..picked.len())
-    }
-}
-
-impl GraphStore for View<'_> {
-    fn nodes(&self) -> usize {
-        self.store.nodes()
-    }
-
-    fn edges(&self) -> usize {
-        self.store.edges()
-    }
-
-    fn spans(&self, keys: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
-        let (first, nodes) = (out.len(), keys.iter().map(|key| key % self.targets).collect::<Vec<_>>());
-        self.store.spans(&nodes, out)?;
-        let Some((own, until, last)) = self.times else { return Ok(()) };
-        for (key, span) in keys.iter().zip(&mut out[first..]) {
-            let limit = until[(key / self.targets) as usize];
-            *span = match own {
-                TimesOf::Stored(read) => self.pick(read, span.clone(), limit, last)?,
-                TimesOf::Sorted(own) => {
-                    let end = span.start + own.times[span.clone()].partition_point(|&time| time <= limit);
-                    span.start.max(end.saturating_sub(last.unwrap_or(usize::MAX)))..end
-                }
-            };
-        }
-        Ok(())
-    }
-
-    fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
-        self.store.columns(&self.own(positions), out)
-    }
-
-    fn has_values(&self) -> bool {
-        self.store.has_values()
-    }
-
-    fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
-        self.store.values(&self.own(positions), out)
-    }
-
-    fn ask(&self, ahead: Ahead<'_>) {
-        match ahead {
-            Ahead::Rows(keys) => {
-                let nodes: Vec<i64> = keys.iter().map(|key| key % self.targets).collect();
-                self.store.ask(Ahead::Rows(&nodes));
-            }
-            Ahead::Columns(positions) => self.store.ask(Ahead::Columns(&self.own(positions))),
-            Ahead::Values(positions) => self.store.ask(Ahead::Values(&self.own(positions))),
-            Ahead::Spans(spans) if self.times.is_none() => self.store.ask(Ahead::Spans(spans)),
-            Ahead::Spans(_) => {}
         }
     }
 }

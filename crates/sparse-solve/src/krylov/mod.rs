@@ -90,7 +90,7 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
             break Stopped::Iterations;
         }
         watch.begin();
-        let point = Point { x: x.clone(), residual };
+        let point = Point { x: x.clone(), residual: residual.clone() };
         let next = match *method {
             Method::Cg => cg::sweep(&system, point, &mut watch),
             Method::Minres => minres::sweep(&system, point, &mut watch),
@@ -102,27 +102,22 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
             Method::Lsmr => least_squares::lsmr(&system, point, &mut watch),
             Method::Cgls => least_squares::cgls(&system, point, &mut watch),
         }?;
-        residual = b.clone() - apply(a, &next)?;
-        let now = numbers(&measured(&residual)?);
+        let next_residual = b.clone() - apply(a, &next)?;
+        let now = numbers(&measured(&next_residual)?);
         watch.finite(&now)?;
         // A sweep that gains nothing in the worst column is the last one, unless another try has other random numbers.
         let (before, after) = (watch.distance(&left), watch.distance(&now));
         if after < before {
-            x = next;
-            left = now;
+            (x, residual, left) = (next, next_residual, now);
         }
         attempt = if after >= before * 0.99 { attempt + 1 } else { 0 };
         let tries = if method.is_random() { 3 } else { 0 };
         if attempt > tries && !watch.solved(&left) && !watch.cancelled && watch.iterations < most {
             break Stopped::Stagnated;
         }
-        if after >= before {
-            residual = b.clone() - apply(a, &x)?;
-        }
     };
-    let residuals = left.iter().zip(&watch.sizes).map(|(left, size)| if *size == 0.0 { *left } else { left / size });
     Ok(Outcome {
-        residuals: residuals.collect(),
+        residuals: watch.relative(&left).collect(),
         x: x * scale,
         stopped,
         iterations: watch.iterations,

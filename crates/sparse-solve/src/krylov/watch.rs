@@ -98,11 +98,12 @@ impl<'a> Watch<'a> {
 
     /// The largest residual by the size of its right-hand side.
     pub fn worst(&self, residuals: &[f64]) -> f64 {
-        let relative = residuals.iter().zip(&self.sizes).map(|(residual, size)| match size {
-            0.0 => *residual,
-            _ => residual / size,
-        });
-        relative.fold(0.0, f64::max)
+        self.relative(residuals).fold(0.0, f64::max)
+    }
+
+    /// Residuals by the sizes of their right-hand sides; of one of zeros as they are.
+    pub fn relative(&self, residuals: &[f64]) -> impl Iterator<Item = f64> {
+        residuals.iter().zip(&self.sizes).map(|(residual, size)| if *size == 0.0 { *residual } else { residual / size })
     }
 
     pub fn finite(&self, residuals: &[f64]) -> Result<()> {
