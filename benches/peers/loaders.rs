@@ -55,7 +55,7 @@ fn one_type(bench: &mut Bench, folder: &Path) {
     let sampler = NeighborSamplerConfig::new(vec![15, 10]).init(&graph);
     let neighbors = loader(sampler.clone(), &seeds, BATCH);
     let features = x.clone();
-    bench.time("neighbor loader", "neighbor loader", 0, || {
+    bench.time("neighbor loader", "neighbor loader", Vec::new, || {
         let x = features.clone();
         let rows = neighbors.epoch_with(0, move |batch| batch.features(x.clone()).dims()[0]).map(|rows| rows as f32);
         vec![Tensor::from_floats(&rows.collect::<Vec<_>>()[..], &Device::flex())]
@@ -65,13 +65,13 @@ fn one_type(bench: &mut Bench, folder: &Path) {
     let edges: Vec<(usize, usize)> = seeds.iter().map(|&at| (cols[at], rows[at])).collect();
     let links = LinkSampler::new(sampler, &edges).expect("edges").with_negatives(Negatives::Pairs(1));
     let links = loader(links, &(0..edges.len()).collect::<Vec<_>>(), BATCH);
-    bench.time("link loader", "link loader", 0, || epoch(&links, |batch| batch.neighbors().nodes().len()));
+    bench.time("link loader", "link loader", Vec::new, || epoch(&links, |batch| batch.neighbors().nodes().len()));
 
     let saint = SaintSampler::new(&graph, SaintDraw::Walks { roots: 4 * BATCH, length: 2 }, 1).expect("nodes");
     let saint = loader(saint, &(0..BATCHES).collect::<Vec<_>>(), 1);
-    bench.time("saint loader", "saint loader", 0, || epoch(&saint, |part| part.nodes().len()));
+    bench.time("saint loader", "saint loader", Vec::new, || epoch(&saint, |part| part.nodes().len()));
     let shadow = loader(ShadowSampler::new(&graph, 2, 5, 1).expect("a square graph"), &seeds, BATCH);
-    bench.time("shadow loader", "shadow loader", 0, || epoch(&shadow, |batch| batch.node_ids().len()));
+    bench.time("shadow loader", "shadow loader", Vec::new, || epoch(&shadow, |batch| batch.node_ids().len()));
 
     // Rings of 10 to 40 nodes with features, as molecules are.
     const GRAPHS: usize = 20_000;
@@ -86,7 +86,7 @@ fn one_type(bench: &mut Bench, folder: &Path) {
         batch.join_rows(&rows).dims()[0]
     });
     let join = loader(join, &(0..GRAPHS).collect::<Vec<_>>(), 256);
-    bench.time("graph loader", "graph loader", 0, || epoch(&join, |rows| rows));
+    bench.time("graph loader", "graph loader", Vec::new, || epoch(&join, |rows| rows));
 }
 
 fn ring(nodes: usize) -> CsrTensor<2> {
@@ -158,14 +158,14 @@ fn typed(bench: &mut Bench, folder: &Path) {
             (batch, x, labels)
         })
     };
-    bench.time("typed loader", "typed loader", 0, || {
+    bench.time("typed loader", "typed loader", Vec::new, || {
         let rows: Vec<f32> = prepared().map(|(_, x, _)| x["item"].dims()[0] as f32).collect();
         vec![Tensor::from_floats(&rows[..], &Device::flex())]
     });
     let adam = AdamConfig::new().with_epsilon(1e-8).init();
     let state = RefCell::new((Model::new(&kinds, &device), adam));
     let loss = CrossEntropyLossConfig::new().init(&device);
-    bench.time("typed step", "typed step", 0, || {
+    bench.time("typed step", "typed step", Vec::new, || {
         let (model, adam) = &mut *state.borrow_mut();
         let mut last = None;
         for (batch, x, labels) in prepared() {

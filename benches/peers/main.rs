@@ -7,21 +7,23 @@
 //! timed. Without a peer only this library is timed. All run in the environment of the caller. With `SPARSE_DATA_DIR`
 //! training on its folder `cora` is timed too.
 
+mod bounds;
 mod inputs;
 mod loaders;
 #[path = "../shared/memory.rs"]
 mod memory;
 mod moves;
+mod page;
 mod peer;
 mod products;
 mod report;
 mod training;
 
 use clap::Parser;
+use page::Report;
 use peer::Peers;
-use report::Bench;
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use report::{Bench, QUICK};
+use std::path::PathBuf;
 use std::process::Command;
 
 #[derive(Parser)]
@@ -31,7 +33,7 @@ struct Options {
     /// Threads of this library and of each peer.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Three rounds in place of seven.
+    /// Three rounds in place of seven; a peer that takes a second or more runs once.
     #[arg(long)]
     quick: bool,
     /// Builds the peers in Rust, and runs them too.
@@ -43,6 +45,12 @@ struct Options {
     /// Writes the results to this file.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Puts the results into this page.
+    #[arg(long)]
+    page: Option<PathBuf>,
+    /// Runs nothing: the results are those of an earlier run, from this file.
+    #[arg(long)]
+    from: Option<PathBuf>,
     /// Cargo passes it.
     #[arg(long, hide = true)]
     bench: bool,
@@ -53,33 +61,39 @@ const TUNED: &str =
 
 fn main() {
     let options = Options::parse();
+    let report = match &options.from {
+        Some(path) => Report::load(path),
+        None => run(&options),
+    };
+    if let Some(path) = &options.json {
+        report.save(path);
+    }
+    if let Some(page) = &options.page {
+        report.write_into(page);
+    }
+    if options.tuned {
+        tuned(&options);
+    }
+}
+
+fn run(options: &Options) -> Report {
     // As many as each peer gets; the pool starts with the first kernel.
     rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global().expect("the first use of the pool");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let peers = Peers::start(folder.path(), options.threads, options.rust);
-    let tunables = std::env::var("GLIBC_TUNABLES").unwrap_or_else(|_| "default".into());
-    println!("{} threads; malloc: {tunables}", options.threads);
-    let mut bench = Bench::new(peers, if options.quick { 3 } else { 7 }, options.names.clone());
+    let malloc = std::env::var("GLIBC_TUNABLES").unwrap_or_else(|_| "default".into());
+    let (machine, threads) = (page::machine(), options.threads);
+    println!("{machine}; {threads} threads; malloc: {malloc}");
+    memory::touch_free();
+    let rounds = if options.quick { QUICK } else { 7 };
+    let mut bench = Bench::new(peers, rounds, options.names.clone());
     moves::put(&mut bench, folder.path());
     moves::parts(&mut bench, folder.path());
     products::run(&mut bench, folder.path());
     // What both sides compute is compared in the tests of the layers; here each draws its own dropout.
     training::run(&mut bench, folder.path());
     loaders::run(&mut bench, folder.path());
-    if let Some(path) = &options.json {
-        write(path, &options, &tunables, bench.rows);
-    }
-    // The peers end, and their inputs are removed.
-    drop((bench.peers, folder));
-    if options.tuned {
-        tuned(&options);
-    }
-}
-
-fn write(path: &Path, options: &Options, tunables: &str, rows: Vec<Value>) {
-    let report = json!({"threads": options.threads, "malloc": tunables, "quick": options.quick, "rows": rows});
-    let text = serde_json::to_string_pretty(&report).expect("numbers and text");
-    std::fs::write(path, text).expect("a file to write to");
+    Report { machine, threads, malloc, rounds, rows: bench.rows }
 }
 
 /// The same once more. Only the environment of a process can change its malloc; the peers inherit it.

@@ -1,5 +1,6 @@
 //! Work that moves, merges and reduces: put, concat, arithmetic, sums.
 
+use super::bounds::{Part, numbers, random, stream};
 use super::inputs::{Rows, fresh, save};
 use super::report::Bench;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
@@ -12,6 +13,8 @@ use std::path::Path;
 
 const ROWS: usize = 1_000_000;
 const PART_NNZ: usize = 5_000_000;
+/// Rows of the array that `put` writes to.
+const TARGETS: usize = 100_000;
 /// Bytes of an element of a matrix: column and value.
 const ELEMENT: usize = 8;
 
@@ -26,13 +29,11 @@ pub(crate) fn put(bench: &mut Bench, folder: &Path) {
         return;
     }
     let inputs = PutInputs::make(folder);
-    // Twice the index and the values, and the array three times.
-    let bytes = 2 * ROWS * 64 * 12 + 3 * ROWS / 10 * 256;
     for (name, reduce) in works {
-        bench.compare(name, bytes, || inputs.run(reduce));
+        bench.compare(name, || inputs.bound(reduce), || inputs.run(reduce));
     }
-    bench.compare("put rows add", ROWS * (256 + 8) + 2 * ROWS / 10 * 256, || inputs.rows(false));
-    bench.compare("put rows add f+b", 2 * (ROWS * (256 + 8) + 2 * ROWS / 10 * 256), || inputs.rows(true));
+    bench.compare("put rows add", || inputs.rows_bound(false), || inputs.rows(false));
+    bench.compare("put rows add f+b", || inputs.rows_bound(true), || inputs.rows(true));
 }
 
 struct PutInputs {
@@ -46,12 +47,11 @@ struct PutInputs {
 
 impl PutInputs {
     fn make(folder: &Path) -> Self {
-        const N: usize = 100_000;
         let mut rng = StdRng::seed_from_u64(1);
         let values: Vec<f32> = (0..ROWS * 64).map(|_| rng.random_range(0.9..1.1)).collect();
-        let index: Vec<i64> = (0..ROWS * 64).map(|_| rng.random_range(0..N as i64)).collect();
-        let rows: Vec<i64> = (0..ROWS).map(|_| rng.random_range(0..N as i64)).collect();
-        let arr: Vec<f32> = (0..N * 64).map(|_| rng.random_range(0.9..1.1)).collect();
+        let index: Vec<i64> = (0..ROWS * 64).map(|_| rng.random_range(0..TARGETS as i64)).collect();
+        let rows: Vec<i64> = (0..ROWS).map(|_| rng.random_range(0..TARGETS as i64)).collect();
+        let arr: Vec<f32> = (0..TARGETS * 64).map(|_| rng.random_range(0.9..1.1)).collect();
         save(folder, "put.values", &values);
         save(folder, "put.index", &index);
         save(folder, "put.rows", &rows);
@@ -64,8 +64,31 @@ impl PutInputs {
             let rows = list.len() / 64;
             Tensor::<2>::from_data(TensorData::new(list, [rows, 64]), &device)
         };
-        let (arr, values, ones) = (floats(arr), floats(values), Tensor::ones([N, 64], &device.clone().inner()));
+        let (arr, values, ones) = (floats(arr), floats(values), Tensor::ones([TARGETS, 64], &device.clone().inner()));
         Self { arr, index: ints(index, 64), rows: ints(rows, 1), values, ones }
+    }
+
+    /// The array is copied. Products and extrema read the values again for the gradient.
+    fn bound(&self, reduce: Reduce) -> Vec<Part> {
+        let index = || self.index.to_data().try_to_vec::<i64>().expect("i64");
+        let (width, table, values) = (64, TARGETS, matches!(reduce, Reduce::Mul | Reduce::Amax));
+        let array = TARGETS * 256;
+        vec![
+            stream(array, array),
+            Part::Put { index: index(), width, table },
+            Part::PutBackward { index: index(), width, table, values },
+        ]
+    }
+
+    /// The values in the order of their targets, then the gradient in the order of the values.
+    fn rows_bound(&self, backward: bool) -> Vec<Part> {
+        let (width, array) = (256, TARGETS * 256);
+        let mut parts = vec![Part::Rows { index: random(ROWS, ROWS), width, table: ROWS }, stream(array, array)];
+        if backward {
+            let index = numbers(self.rows.clone().flatten(0, 1));
+            parts.extend([Part::Rows { index, width, table: TARGETS }, stream(0, ROWS * width)]);
+        }
+        parts
     }
 
     fn run(&self, reduce: Reduce) -> Vec<Tensor<1>> {
@@ -113,39 +136,52 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
     let parts: Vec<CsrTensor<2>> = (0..4)
         .map(|k| Rows::uniform(10 + k, [ROWS; 2], PART_NNZ).shared(folder, &format!("part{k}"), &device))
         .collect();
-    let all = 2 * 4 * (PART_NNZ * ELEMENT + ROWS * 4);
+    let all = 4 * (PART_NNZ * ELEMENT + ROWS * 4);
     for axis in [0, 1] {
         let name = ["concat axis 0", "concat axis 1"][axis as usize];
-        bench.compare(name, all, || vec![concat(&parts, axis).values::<1>()]);
+        bench.compare(name, || vec![stream(all, all)], || vec![concat(&parts, axis).values::<1>()]);
     }
     let pairs: Vec<_> =
         if bench.wants("coo concat axis 1") { parts.iter().map(CsrTensor::to_coo).collect() } else { vec![] };
-    bench.compare("coo concat axis 1", 2 * 4 * PART_NNZ * 12, || vec![concat(&pairs, 1).coalesce().values::<1>()]);
+    let all = 4 * PART_NNZ * (ELEMENT + 4);
+    bench.compare("coo concat axis 1", || vec![stream(all, all)], || vec![concat(&pairs, 1).coalesce().values::<1>()]);
     drop(pairs);
     // A fresh copy each time has a pattern of its own: the merge is part of what is timed, as it is for SciPy.
     let (a, b) = (fresh(&parts[0]), fresh(&parts[1]));
-    let merged = 4 * PART_NNZ * ELEMENT + 3 * ROWS * 4;
+    // No element of one is in the other, or few.
+    let merged = || vec![stream(2 * (PART_NNZ * ELEMENT + ROWS * 4), 2 * PART_NNZ * ELEMENT + ROWS * 4)];
+    // The values, and a bit for each that says where it goes.
+    let known = || vec![stream(2 * PART_NNZ * 4 + 2 * PART_NNZ / 8, 2 * PART_NNZ * 4)];
     bench.compare("add", merged, || vec![(&fresh(&parts[0]) + &fresh(&parts[1])).values::<1>()]);
-    bench.compare_as("add, known pattern", "add", merged, || vec![(&a + &b).values::<1>()]);
-    bench.compare("mul", merged / 2, || vec![(&fresh(&parts[0]) * &fresh(&parts[1])).values::<1>()]);
-    bench.compare_as("mul, known pattern", "mul", merged / 2, || vec![(&a * &b).values::<1>()]);
+    bench.compare_as("add, known pattern", "add", known, || vec![(&a + &b).values::<1>()]);
+    bench.compare("mul", merged, || vec![(&fresh(&parts[0]) * &fresh(&parts[1])).values::<1>()]);
+    bench.compare_as("mul, known pattern", "mul", known, || vec![(&a * &b).values::<1>()]);
     // SciPy's sum, for it stores no quotient.
     bench.time("div", "add", merged, || vec![(&fresh(&parts[0]) / &fresh(&parts[1])).values::<1>()]);
-    bench.time("div, known pattern", "add", merged, || vec![(&a / &b).values::<1>()]);
+    bench.time("div, known pattern", "add", known, || vec![(&a / &b).values::<1>()]);
     let scores = parts[0].clone().with_fill(Fill::Undefined);
-    bench.compare("softmax f+b", 5 * PART_NNZ * 4 + 2 * ROWS * 4, || softmax(&scores));
+    let weights = Tensor::full([scores.nnz()], 0.75, &device);
+    // Each pass reads the ends of the rows.
+    let values = PART_NNZ * 4;
+    let passes = || vec![stream(values + ROWS * 4, values), stream(2 * values + ROWS * 4, values)];
+    bench.compare("softmax f+b", passes, || softmax(&scores, weights.clone()));
     let both = concat(&parts[..2], 0);
     if bench.wants("select 512 rows") {
         let mut rng = StdRng::seed_from_u64(5);
         let rows: Vec<i64> = (0..512).map(|_| rng.random_range(0..2 * ROWS as i64)).collect();
         save(folder, "selected", &rows);
         let rows = Tensor::<1, Int>::from_data(TensorData::new(rows, [512]), (&device, DType::I64));
-        bench.compare("select 512 rows", 0, || vec![both.select(0, rows.clone()).values::<1>()]);
+        bench.compare("select 512 rows", Vec::new, || vec![both.select(0, rows.clone()).values::<1>()]);
     }
-    bench.compare("row sum", PART_NNZ * 4 + ROWS * 8, || vec![parts[0].sum_dim(1).values::<1>()]);
-    if bench.wants("csr transpose") {
-        bench.compare("csr transpose", 4 * PART_NNZ * ELEMENT, || vec![fresh(&both).transpose().values::<1>()]);
-    }
+    let sums = || vec![stream(values + ROWS * 4, ROWS * 4)];
+    bench.compare("row sum", sums, || vec![parts[0].sum_dim(1).values::<1>()]);
+    // The columns are sorted with the positions of their elements. Rows and values are read in that order.
+    let transpose = || {
+        let (nnz, keys) = (both.nnz(), numbers(both.col_idx()));
+        let sorted = |width| Part::Rows { index: random(nnz, nnz), width, table: nnz };
+        vec![Part::Sort { keys, largest: ROWS as u32 }, sorted(4), stream(2 * ROWS * 4 + nnz * 4, nnz * 8 + ROWS * 4)]
+    };
+    bench.compare("csr transpose", transpose, || vec![fresh(&both).transpose().values::<1>()]);
     if bench.wants_any(&["coalesce", "coo to csr"]) {
         conversions(bench, folder, &device);
     }
@@ -153,6 +189,8 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
 
 fn conversions(bench: &mut Bench, folder: &Path, device: &Device) {
     const NNZ: usize = 10_000_000;
+    /// How many of the places have an element.
+    const DISTINCT: usize = 3_670_000;
     let mut rng = StdRng::seed_from_u64(6);
     let ids: Vec<i64> = (0..2 * NNZ).map(|k| rng.random_range(0..if k < NNZ { ROWS as i64 } else { 4 })).collect();
     let values: Vec<f32> = (0..NNZ).map(|_| rng.random_range(0.5..1.5)).collect();
@@ -161,14 +199,21 @@ fn conversions(bench: &mut Bench, folder: &Path, device: &Device) {
     let indices = Tensor::<2, Int>::from_data(TensorData::new(ids, [2, NNZ]), (device, DType::I64));
     let values = Tensor::<1>::from_data(TensorData::new(values, [NNZ]), device);
     let loose = || CooTensor::<2>::new(indices.clone(), values.clone(), [ROWS, 4]).expect("in the shape");
-    bench.compare("coalesce", NNZ * 20 + 4_000_000 * 20, || vec![loose().coalesce().values::<1>()]);
-    bench.compare("coo to csr", NNZ * 20 + 4_000_000 * 12, || vec![loose().to_csr().values::<1>()]);
+    // Places are sorted with the positions of their elements, whose values are read in that order.
+    let bound = |written: usize| {
+        let ids: Vec<i64> = indices.to_data().try_to_vec().expect("i64");
+        let keys = ids[..NNZ].iter().zip(&ids[NNZ..]).map(|(row, col)| (4 * row + col) as u32).collect();
+        let values = Part::Rows { index: random(NNZ, NNZ), width: 4, table: NNZ };
+        vec![Part::Sort { keys, largest: 4 * ROWS as u32 }, values, stream(NNZ * 16, written)]
+    };
+    bench.compare("coalesce", || bound(DISTINCT * 20), || vec![loose().coalesce().values::<1>()]);
+    bench.compare("coo to csr", || bound(DISTINCT * 8 + ROWS * 4), || vec![loose().to_csr().values::<1>()]);
 }
 
 /// Forward and backward over a known pattern.
-fn softmax(scores: &CsrTensor<2>) -> Vec<Tensor<1>> {
+fn softmax(scores: &CsrTensor<2>, weights: Tensor<1>) -> Vec<Tensor<1>> {
     let values = scores.values::<1>().autodiff().require_grad();
-    let out = scores.try_with_values(values).expect("the same pattern").softmax(1);
-    out.values::<1>().mul_scalar(0.75).sum().backward();
-    vec![out.values::<1>().inner()]
+    let out = scores.try_with_values(values.clone()).expect("the same pattern").softmax(1).values::<1>();
+    let grads = backward_from(&out, weights);
+    vec![out.inner(), values.grad(&grads).expect("a leaf")]
 }

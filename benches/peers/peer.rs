@@ -44,14 +44,20 @@ impl Peers {
         self.0.iter_mut().flat_map(|process| process.of(name)).collect()
     }
 
+    /// Milliseconds of the first call, with what was planned ahead.
+    pub(crate) fn first(&mut self, name: &str, peer: &str) -> f64 {
+        self.numbers(name, peer, "first")[0] * 1e3
+    }
+
     /// The sum of each result.
     pub(crate) fn sums(&mut self, name: &str, peer: &str) -> Vec<f64> {
         self.numbers(name, peer, "check")
     }
 
-    /// One call.
-    pub(crate) fn time(&mut self, name: &str, peer: &str) -> Answer {
-        let [seconds, peak] = self.numbers(name, peer, "time")[..] else { panic!("two numbers") };
+    /// One call, after another one that is not timed if `warm`.
+    pub(crate) fn time(&mut self, name: &str, peer: &str, warm: bool) -> Answer {
+        let what = if warm { "warm" } else { "time" };
+        let [seconds, peak] = self.numbers(name, peer, what)[..] else { panic!("two numbers") };
         Answer { seconds, peak }
     }
 

@@ -1,9 +1,10 @@
-//! Times both sides and prints a line for each peer.
+//! Times both sides and the bound, and prints a line for each peer.
 
+use super::bounds::{Loop, Part};
 use super::memory::peak_of;
-use super::peer::Peers;
+use super::peer::{Answer, Peers};
 use burn::tensor::Tensor;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// How often each side runs, and what to run.
@@ -11,20 +12,61 @@ pub(crate) struct Bench {
     pub peers: Peers,
     rounds: usize,
     names: Vec<String>,
-    /// Bytes a second of an add-stream.
-    stream: f64,
-    pub rows: Vec<Value>,
+    pub rows: Vec<Row>,
+}
+
+/// What was measured of a work, beside one peer or none. Times are medians in ms, memory is in MB of 10^6 bytes.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub work: String,
+    pub ms: f64,
+    /// The first call.
+    pub first: f64,
+    /// The bare loops.
+    pub bound: Option<f64>,
+    pub memory: f64,
+    pub peer: Option<Beside>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Beside {
+    pub name: String,
+    pub ms: f64,
+    /// The first call, with its plan.
+    pub first: f64,
+    /// The smallest and the largest ratio of a round.
+    pub least: f64,
+    pub most: f64,
+    pub memory: f64,
+}
+
+impl Row {
+    /// How much of the time the bare loops take, in percent.
+    pub(crate) fn share(&self) -> Option<f64> {
+        self.bound.map(|bound| 100.0 * bound / self.ms)
+    }
 }
 
 impl Bench {
     pub(crate) fn new(peers: Peers, rounds: usize, names: Vec<String>) -> Self {
-        let stream = add_stream();
-        println!("add-stream {:.1} GB/s; medians of {rounds} rounds, ms; ratio of the medians", stream / 1e9);
+        println!("medians of {rounds} rounds, ms; ratio of the medians; share: of our time, what the bound takes");
         println!(
-            "{:<24}{:<16}{:>9}{:>10}{:>9}{:>8}{:>8}{:>8}{:>9}{:>9}",
-            "work", "peer", "this", "peer", "ratio", "min", "max", "stream", "MB", "peer MB"
+            "{:<24}{:<16}{:>9}{:>10}{:>8}{:>8}{:>8}{:>9}{:>10}{:>9}{:>7}{:>7}{:>9}",
+            "work",
+            "peer",
+            "this",
+            "peer",
+            "ratio",
+            "min",
+            "max",
+            "first",
+            "its first",
+            "bound",
+            "share",
+            "MB",
+            "its MB"
         );
-        Self { peers, rounds, names, stream, rows: vec![] }
+        Self { peers, rounds, names, rows: vec![] }
     }
 
     pub(crate) fn wants(&self, name: &str) -> bool {
@@ -35,36 +77,56 @@ impl Bench {
         names.iter().any(|name| self.wants(name))
     }
 
-    /// Compares sums of the results, then times this library and each peer in turn. `bytes` must move at least.
-    pub(crate) fn compare(&mut self, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
-        self.compare_as(name, name, bytes, run);
+    /// Times this library, the bare loops of `bound` and each peer in turn, and compares sums of the results.
+    pub(crate) fn compare(&mut self, name: &str, bound: impl FnOnce() -> Vec<Part>, run: impl Fn() -> Vec<Tensor<1>>) {
+        self.compare_as(name, name, bound, run);
     }
 
     /// [`compare`](Self::compare) with the peer's work of another name, whose result is the same.
-    pub(crate) fn compare_as(&mut self, label: &str, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
-        if self.wants(label) {
-            for peer in self.peers.of(name) {
-                for (tensor, want) in run().into_iter().zip(self.peers.sums(name, &peer)) {
-                    let data = tensor.into_data();
-                    let values = data.as_slice::<f32>().expect("f32");
-                    let got: f64 = values.iter().map(|&value| f64::from(value)).sum();
-                    let size: f64 = values.iter().map(|&value| f64::from(value.abs())).sum();
-                    assert!((got - want).abs() <= 1e-4 * size.max(1.0), "{label}: {peer} has {want}, and this {got}");
-                }
-            }
-            self.time(label, name, bytes, run);
-        }
+    pub(crate) fn compare_as(
+        &mut self,
+        label: &str,
+        name: &str,
+        bound: impl FnOnce() -> Vec<Part>,
+        run: impl Fn() -> Vec<Tensor<1>>,
+    ) {
+        self.measure(label, name, true, bound, run);
     }
 
     /// [`compare_as`](Self::compare_as) with a peer's work whose result is not the same.
-    pub(crate) fn time(&mut self, label: &str, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
+    pub(crate) fn time(
+        &mut self,
+        label: &str,
+        name: &str,
+        bound: impl FnOnce() -> Vec<Part>,
+        run: impl Fn() -> Vec<Tensor<1>>,
+    ) {
+        self.measure(label, name, false, bound, run);
+    }
+
+    fn measure(
+        &mut self,
+        label: &str,
+        name: &str,
+        same: bool,
+        bound: impl FnOnce() -> Vec<Part>,
+        run: impl Fn() -> Vec<Tensor<1>>,
+    ) {
         if !self.wants(label) {
             return;
         }
-        let peers = self.peers.of(name);
-        let (mut own, mut others) = (vec![], vec![vec![]; peers.len()]);
+        let (first, result) = timed(&run);
+        let mut peers: Vec<Timed> = self.peers.of(name).into_iter().map(Timed::new).collect();
+        for peer in &mut peers {
+            peer.first = self.peers.first(name, &peer.name);
+            if same {
+                self.check(label, name, &peer.name, &result);
+            }
+        }
+        drop(result);
         let ((), memory) = peak_of(|| drop(run()));
-        let mut peaks = vec![0f64; peers.len()];
+        let mut loops: Vec<Loop> = bound().into_iter().map(Loop::new).collect();
+        let (mut own, mut bounds) = (vec![], vec![]);
         for _ in 0..self.rounds {
             // Untimed at first: the threads of the other process spin for up to 200 ms (OpenMP), and it had the caches.
             let waiting = Instant::now();
@@ -72,37 +134,88 @@ impl Bench {
                 drop(run());
             }
             drop(run());
-            let start = Instant::now();
-            let result = run();
-            own.push(start.elapsed().as_secs_f64() * 1e3);
-            drop(result);
-            for ((peer, times), peak) in peers.iter().zip(&mut others).zip(&mut peaks) {
-                let answer = self.peers.time(name, peer);
-                times.push(answer.seconds * 1e3);
-                *peak = peak.max(answer.peak);
+            own.push(timed(&run).0);
+            let mut bare = || loops.iter_mut().map(Loop::run).sum::<f64>();
+            bare();
+            bounds.push(bare());
+            for peer in &mut peers {
+                peer.time(&mut self.peers, name, self.rounds);
             }
         }
-        let mine = median(&own);
-        let share = 100.0 * bytes as f64 / (mine / 1e3) / self.stream;
-        let share = if bytes > 0 { format!("{share:.0} %") } else { "-".into() };
-        if peers.is_empty() {
-            println!("{label:<24}{:<16}{mine:>9.3}{:>44}{:>9.0}", "", share, memory / 1e6);
-            self.rows.push(json!({"work": label, "ms": mine, "peak_mb": memory / 1e6}));
+        let bound = (!loops.is_empty()).then(|| median(&bounds));
+        let row = |peer| Row { work: label.into(), ms: median(&own), first, bound, memory: memory / 1e6, peer };
+        let mut rows: Vec<Row> = peers.into_iter().map(|peer| row(Some(peer.beside(&own)))).collect();
+        if rows.is_empty() {
+            rows.push(row(None));
         }
-        for ((peer, times), peak) in peers.iter().zip(&others).zip(peaks) {
-            let mut ratios: Vec<f64> = own.iter().zip(times).map(|(own, other)| other / own).collect();
-            ratios.sort_by(f64::total_cmp);
-            let (other, least, most) = (median(times), ratios[0], ratios[ratios.len() - 1]);
-            println!(
-                "{label:<24}{peer:<16}{mine:>9.3}{other:>10.3}{:>8.2}x{least:>7.2}x{most:>7.2}x{share:>8}{}",
-                other / mine,
-                format_args!("{:>9.0}{:>9.0}", memory / 1e6, peak / 1e6)
-            );
-            self.rows.push(json!({
-                "work": label, "peer": peer, "ms": mine, "peer_ms": other, "ratio": other / mine, "min": least,
-                "max": most, "share": share, "peak_mb": memory / 1e6, "peer_peak_mb": peak / 1e6,
-            }));
+        rows.iter().for_each(print);
+        self.rows.extend(rows);
+    }
+
+    fn check(&mut self, label: &str, name: &str, peer: &str, result: &[Tensor<1>]) {
+        for (tensor, want) in result.iter().zip(self.peers.sums(name, peer)) {
+            let data = tensor.to_data();
+            let values = data.as_slice::<f32>().expect("f32");
+            let got: f64 = values.iter().map(|&value| f64::from(value)).sum();
+            let size: f64 = values.iter().map(|&value| f64::from(value.abs())).sum();
+            assert!((got - want).abs() <= 1e-4 * size.max(1.0), "{label}: {peer} has {want}, and this {got}");
         }
+    }
+}
+
+/// The times of a peer.
+struct Timed {
+    name: String,
+    first: f64,
+    times: Vec<f64>,
+    memory: f64,
+}
+
+impl Timed {
+    fn new(name: String) -> Self {
+        Self { name, first: 0.0, times: vec![], memory: 0.0 }
+    }
+
+    fn time(&mut self, peers: &mut Peers, name: &str, rounds: usize) {
+        // With few rounds a slow peer runs once: what differs is small beside its time.
+        const SLOW: f64 = 1000.0;
+        if rounds <= QUICK && self.times.first().is_some_and(|time| *time > SLOW) {
+            return;
+        }
+        let Answer { seconds, peak } = peers.time(name, &self.name, self.first < SLOW);
+        self.times.push(seconds * 1e3);
+        self.memory = self.memory.max(peak / 1e6);
+    }
+
+    fn beside(self, own: &[f64]) -> Beside {
+        let mut ratios: Vec<f64> = own.iter().zip(&self.times).map(|(own, other)| other / own).collect();
+        ratios.sort_by(f64::total_cmp);
+        let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+        Beside { name: self.name, ms: median(&self.times), first: self.first, least, most, memory: self.memory }
+    }
+}
+
+/// Rounds of a quick run.
+pub(crate) const QUICK: usize = 3;
+
+fn timed<T>(run: impl Fn() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = run();
+    (start.elapsed().as_secs_f64() * 1e3, result)
+}
+
+fn print(row: &Row) {
+    let Row { work, ms, first, bound, memory, peer } = row;
+    let optional = |number: Option<f64>| number.map_or("-".into(), |number| format!("{number:.3}"));
+    let share = row.share().map_or("-".into(), |share| format!("{share:.0} %"));
+    let bound = optional(*bound);
+    match peer {
+        None => println!("{work:<40}{ms:>9.3}{first:>43.3}{bound:>19}{share:>7}{memory:>7.0}"),
+        Some(Beside { name, ms: other, first: its_first, least, most, memory: its_memory }) => println!(
+            "{work:<24}{name:<16}{ms:>9.3}{other:>10.3}{:>7.2}x{least:>7.2}x{most:>7.2}x{first:>9.3}{its_first:>10.3}{}",
+            other / ms,
+            format_args!("{bound:>9}{share:>7}{memory:>7.0}{its_memory:>9.0}")
+        ),
     }
 }
 
@@ -110,23 +223,4 @@ fn median(times: &[f64]) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted[sorted.len() / 2]
-}
-
-/// Bytes a second of sums `c = a + b` of long arrays on all threads.
-fn add_stream() -> f64 {
-    const LENGTH: usize = 1 << 25;
-    let (a, b, mut c) = (vec![1f32; LENGTH], vec![2f32; LENGTH], vec![0f32; LENGTH]);
-    let piece = LENGTH / std::thread::available_parallelism().map_or(1, usize::from);
-    let times: Vec<f64> = (0..9)
-        .map(|_| {
-            let start = Instant::now();
-            std::thread::scope(|scope| {
-                for ((a, b), c) in a.chunks(piece).zip(b.chunks(piece)).zip(c.chunks_mut(piece)) {
-                    scope.spawn(move || c.iter_mut().zip(a.iter().zip(b)).for_each(|(c, (a, b))| *c = a + b));
-                }
-            });
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    12.0 * LENGTH as f64 / median(&times)
 }

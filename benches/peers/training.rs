@@ -1,6 +1,8 @@
 //! Training of graph networks: a step is forward, backward and Adam; an epoch is a step and an evaluation.
 
+use super::bounds::{Part, stream};
 use super::inputs::{Rows, dense, save};
+use super::products::{product, with_gradients};
 use super::report::Bench;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
@@ -95,7 +97,7 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
         dropout: DropoutConfig::new(0.6).init(),
     };
     let gat = trained(gat, 5e-4);
-    bench.time("gat step", "gat step", 0, || {
+    bench.time("gat step", "gat step", Vec::new, || {
         step(&gat, 0.005, |model| {
             let features = sparse_dropout(&graph.features, 0.6);
             let hidden = elu(model.first.forward_sparse(&graph.adjacency, &features), 1.0);
@@ -105,7 +107,7 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
     let gcn = trained(Gcn::new([input, 16, graph.labels.classes()], device), 5e-4);
     let normal = symmetric_normalization(&graph.adjacency, true);
     let [adjacency, features] = [normal.valid(), graph.features.valid()];
-    bench.time("gcn epoch", "gcn epoch", 0, || {
+    bench.time("gcn epoch", "gcn epoch", Vec::new, || {
         let loss = step(&gcn, 0.01, |model| {
             let dropped = sparse_dropout(&graph.features, 0.5);
             let hidden = dropout(model.first.forward_sparse(&normal, &dropped), &model.dropout);
@@ -126,7 +128,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     let nodes: Vec<usize> = (0..NODES).step_by(2).collect();
     let labels: Vec<i64> = nodes.iter().map(|node| (node * 7919 % CLASSES) as i64).collect();
     let train = LabelledNodes::new(&nodes, &labels, NODES, CLASSES, device).expect("labelled nodes");
-    let tracked: CsrTensor<2> = plain.to_device(device);
+    let tracked: CsrTensor<2> = plain.clone().to_device(device);
     let x = inputs.clone().autodiff();
     let gat = Gat {
         first: GatConvConfig::new(128, 16).with_heads(8).init(device),
@@ -134,7 +136,12 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         dropout: DropoutConfig::new(0.5).init(),
     };
     let gat = trained(gat, 0.0);
-    bench.time("gat step, large", "gat step, large", 0, || {
+    // A step has no gradient of the features.
+    let attention = || {
+        let dense = Part::Flops(2.0 * flops([NODES, 128, 128]) + 3.0 * flops([NODES, 128, CLASSES]));
+        [128, CLASSES].into_iter().flat_map(|width| with_gradients(&plain, width)).chain([dense]).collect()
+    };
+    bench.time("gat step, large", "gat step, large", attention, || {
         step(&gat, 0.005, |model| {
             let hidden = elu(model.first.forward(&tracked, x.clone()), 1.0);
             train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
@@ -144,7 +151,16 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     let gcn = trained(Gcn::new([128, 256, CLASSES], device), 0.0);
     let normal = symmetric_normalization(&tracked, true);
     let adjacency = normal.valid();
-    bench.time("gcn epoch, large", "gcn epoch, large", 0, || {
+    // The first layer multiplies by the adjacency first, the second one last.
+    let epoch = || {
+        let (first, second) = (flops([NODES, 128, 256]), flops([NODES, 256, CLASSES]));
+        let dense = Part::Flops(3.0 * first + 4.0 * second);
+        let products = [128, CLASSES, CLASSES, 128, CLASSES].into_iter().flat_map(|width| product(&plain, width));
+        // The hidden rows, once written and once read in each pass, and their gradient.
+        let hidden = NODES * 256 * 4;
+        products.chain([dense, stream(4 * hidden, 3 * hidden)]).collect()
+    };
+    bench.time("gcn epoch, large", "gcn epoch, large", epoch, || {
         let loss = step(&gcn, 0.01, |model| {
             let hidden = dropout(model.first.forward(&normal, x.clone()), &model.dropout);
             train.cross_entropy(model.second.forward(&normal, hidden))
@@ -153,4 +169,9 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         drop(model.second.forward(&adjacency, model.first.forward(&adjacency, inputs.clone())));
         loss
     });
+}
+
+/// Of a dense product.
+fn flops(sizes: [usize; 3]) -> f64 {
+    2.0 * sizes.map(|size| size as f64).iter().product::<f64>()
 }

@@ -1,0 +1,215 @@
+//! What a work cannot avoid, as bare loops over memory of the same sizes, and over the same numbers of rows. They run
+//! on the threads of this library, on operands as a user has them: in small pages, at any address.
+
+use burn::tensor::{Int, Tensor};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use sparse_tensor::CsrTensor;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// A part of the bound. The parts of a work run one after the other.
+pub(crate) enum Part {
+    /// Bytes that are read and written in order.
+    Stream { read: usize, written: usize },
+    /// Reads a byte of each cache line of the rows with these numbers, of a table of rows of `width` bytes.
+    Rows { index: Vec<u32>, width: usize, table: usize },
+    /// `put_along_axis` along axis 0 as plain loops over columns that share a cache line.
+    Put { index: Vec<i64>, width: usize, table: usize },
+    /// The gradient of its values; of some reductions it reads the values again.
+    PutBackward { index: Vec<i64>, width: usize, table: usize, values: bool },
+    /// Words of 8 bytes into buckets by the high bits of these keys, then once more in the cache.
+    Sort { keys: Vec<u32>, largest: u32 },
+    /// Products and sums of f32 in registers.
+    Flops(f64),
+}
+
+pub(crate) fn stream(read: usize, written: usize) -> Part {
+    Part::Stream { read, written }
+}
+
+/// A row of `width` bytes of `table` for each element of a matrix.
+pub(crate) fn rows_of(matrix: &CsrTensor<2>, width: usize) -> Part {
+    Part::Rows { index: numbers(matrix.col_idx()), width, table: matrix.dims()[1] }
+}
+
+pub(crate) fn numbers(index: Tensor<1, Int>) -> Vec<u32> {
+    index.into_data().iter::<i64>().map(|id| id as u32).collect()
+}
+
+/// Random numbers below `limit`.
+pub(crate) fn random(count: usize, limit: usize) -> Vec<u32> {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 32) * limit as u64 >> 32) as u32
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// A loop with its memory.
+pub(crate) struct Loop {
+    part: Part,
+    read: Vec<u64>,
+    written: Vec<u64>,
+}
+
+const WORD: usize = size_of::<u64>();
+const LINE: usize = 64;
+/// Columns of f32 in a cache line.
+const PANEL: usize = LINE / size_of::<f32>();
+const BUCKETS: usize = 1 << 9;
+
+impl Loop {
+    pub(crate) fn new(part: Part) -> Self {
+        let (read, written) = match &part {
+            Part::Stream { read, written } => (*read, *written),
+            Part::Rows { width, table, .. } => (width * table, 0),
+            Part::Put { index, width, table } => (4 * index.len(), 4 * width * table),
+            Part::PutBackward { index, width, table, values } => {
+                (4 * width * table + if *values { 4 * index.len() } else { 0 }, 4 * index.len())
+            }
+            Part::Sort { keys, .. } => (0, 2 * WORD * keys.len()),
+            Part::Flops(_) => (0, 0),
+        };
+        let words = |bytes: usize| vec![1; bytes.div_ceil(WORD)];
+        Self { part, read: words(read), written: words(written) }
+    }
+
+    /// Milliseconds of a run.
+    pub(crate) fn run(&mut self) -> f64 {
+        let start = Instant::now();
+        let Self { part, read, written } = self;
+        match part {
+            Part::Stream { .. } => read_and_write(read, written),
+            Part::Rows { index, width, .. } => touch(index, *width, bytemuck::cast_slice(read)),
+            Part::Put { index, width, .. } => {
+                put(index, *width, bytemuck::cast_slice(read), bytemuck::cast_slice_mut(written));
+            }
+            Part::PutBackward { index, width, table, values } => {
+                let (table, rest) = bytemuck::cast_slice(read).split_at(*width * *table);
+                put_backward(index, *width, table, values.then_some(rest), bytemuck::cast_slice_mut(written));
+            }
+            Part::Sort { keys, largest } => sort(keys, *largest, written),
+            Part::Flops(count) => {
+                let threads = rayon::current_num_threads();
+                let count = *count as usize / threads;
+                rayon::broadcast(|_| black_box(Arch::new().dispatch(Multiply(count))));
+            }
+        }
+        start.elapsed().as_secs_f64() * 1e3
+    }
+}
+
+fn read_and_write(read: &[u64], written: &mut [u64]) {
+    const PIECES: usize = 1024;
+    let pieces = |len: usize| len.div_ceil(PIECES).max(1);
+    let sum = |list: &[u64]| black_box(list.iter().fold(0u64, |sum, word| sum.wrapping_add(*word)));
+    let (read, written) = (read.par_chunks(pieces(read.len())), written.par_chunks_mut(pieces(written.len())));
+    match (read.len(), written.len()) {
+        (_, 0) => read.for_each(|list| _ = sum(list)),
+        (0, _) => written.for_each(|list| list.fill(black_box(1))),
+        _ => read.zip(written).for_each(|(from, to)| to.fill(sum(from))),
+    }
+}
+
+/// Numbers of rows that a task takes at a time.
+const CHUNK: usize = 1 << 14;
+
+fn touch(index: &[u32], width: usize, table: &[u8]) {
+    index.par_chunks(CHUNK).for_each(|chunk| {
+        let mut sum = 0u64;
+        for &row in chunk {
+            let row = &table[row as usize * width..][..width];
+            // The first byte of each line of it but one, and the last byte.
+            row.iter().step_by(LINE).for_each(|byte| sum += u64::from(*byte));
+            sum += u64::from(row[width - 1]);
+        }
+        black_box(sum);
+    });
+}
+
+/// Each task has some of the columns.
+fn panels<T: Sync + Send>(table: &mut [T], width: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    let len = table.len() / width.div_ceil(PANEL);
+    table.par_chunks_mut(len).enumerate().for_each(|(panel, own)| work(panel * PANEL, own));
+}
+
+fn put(index: &[i64], width: usize, values: &[f32], table: &mut [f32]) {
+    panels(table, width, |first, own| {
+        for (index, values) in index.chunks_exact(width).zip(values.chunks_exact(width)) {
+            let own_columns = index[first..first + PANEL].iter().zip(&values[first..first + PANEL]);
+            for (column, (&row, x)) in own_columns.enumerate() {
+                own[row as usize * PANEL + column] += x;
+            }
+        }
+    });
+}
+
+fn put_backward(index: &[i64], width: usize, table: &[f32], values: Option<&[f32]>, out: &mut [f32]) {
+    // A panel of the table at a time, as far as its lines stay in the cache; rows are shared among the threads.
+    let rows = (index.len() / width).div_ceil(rayon::current_num_threads()) * width;
+    let panel_len = table.len() / width.div_ceil(PANEL);
+    out.par_chunks_mut(rows).enumerate().for_each(|(part, out)| {
+        let index = &index[part * rows..][..out.len()];
+        let values = values.map(|values| &values[part * rows..][..out.len()]);
+        for first in (0..width).step_by(PANEL) {
+            let table = &table[first / PANEL * panel_len..][..panel_len];
+            for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                let own = at * width + first;
+                for column in 0..PANEL {
+                    let x = table[index[own + column] as usize * PANEL + column];
+                    out[first + column] = values.map_or(x, |values| x * values[own + column]);
+                }
+            }
+        }
+    });
+}
+
+fn sort(keys: &[u32], largest: u32, memory: &mut [u64]) {
+    let shift = (u32::BITS - largest.leading_zeros()).saturating_sub(BUCKETS.ilog2());
+    let threads = rayon::current_num_threads();
+    let part = keys.len().div_ceil(threads);
+    let (words, sorted) = memory.split_at_mut(keys.len());
+    words.par_chunks_mut(part).zip(sorted.par_chunks_mut(part)).zip(keys.par_chunks(part)).for_each(
+        |((words, sorted), keys)| {
+            let bucket = |key: u32| (key >> shift) as usize % BUCKETS;
+            let mut next = [0; BUCKETS + 1];
+            keys.iter().for_each(|&key| next[bucket(key) + 1] += 1);
+            (0..BUCKETS).for_each(|at| next[at + 1] += next[at]);
+            for (at, &key) in keys.iter().enumerate() {
+                let slot = &mut next[bucket(key)];
+                words[*slot] = u64::from(key) << 32 | at as u64;
+                *slot += 1;
+            }
+            // Now `next[b]` is the end of bucket `b`.
+            let mut start = 0;
+            for end in &next[..BUCKETS] {
+                let (from, to) = (&words[start..*end], &mut sorted[start..*end]);
+                for (at, word) in from.iter().enumerate() {
+                    // Some place of the bucket.
+                    to[at.wrapping_mul(7919) % from.len()] = *word;
+                }
+                start = *end;
+            }
+        },
+    );
+}
+
+struct Multiply(usize);
+
+impl WithSimd for Multiply {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        // As many as hide the time of one: two units, five cycles each, and some more.
+        const CHAINS: usize = 12;
+        let mut sums = [simd.splat_f32s(0.0); CHAINS];
+        let (a, b) = (simd.splat_f32s(black_box(0.5)), simd.splat_f32s(black_box(0.25)));
+        for _ in 0..self.0 / (2 * CHAINS * S::F32_LANES) {
+            sums.iter_mut().for_each(|sum| *sum = simd.mul_add_f32s(a, b, *sum));
+        }
+        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+    }
+}
