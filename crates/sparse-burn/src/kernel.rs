@@ -228,8 +228,10 @@ kernels! {
     ) -> Tensor<D>;
 
     /// Dense x dense on a CPU, in memory that is used again: `x` `[m, k]` and `y` `[k, n]`, or their transposes where
-    /// `transposed` says so. For f32 and f64.
-    matmul Matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2>;
+    /// `transposed` says so. For f32 and f64. The bits of an epilogue are those of separate passes.
+    matmul Matmul(
+        x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2], epilogue: Epilogue<Tensor<2>>,
+    ) -> Tensor<2>;
 
     /// Both gradients of [`spmm`] for floats, of the dense operand and of the values, in one walk on a CPU. `view` is
     /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of

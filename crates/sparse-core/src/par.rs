@@ -172,6 +172,15 @@ pub(crate) fn chunks_mut<T: Send>(slice: &mut [T], len: usize, body: &(dyn Fn(us
     });
 }
 
+/// Runs `body(k, chunk)` for the chunks of `len` elements of a slice, on all threads. The last one may be shorter.
+///
+/// # Panics
+///
+/// If `len` is 0.
+pub fn for_chunks<T: Send>(slice: &mut [T], len: usize, body: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    each(slice.chunks_mut(len).collect(), &|k, chunk| alone(|| body(k, chunk)));
+}
+
 /// Sorts in parallel; the order of equal elements may change.
 pub(crate) fn sort_unstable<T: Ord + Send>(slice: &mut [T]) {
     slice.par_sort_unstable();

@@ -2,10 +2,9 @@
 
 use super::graph::Graph;
 use super::labels::Labels;
-use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, check_ids, index_below, read_data, sum_dim, wide};
+use sparse_ops::extend::{Exact, check_ids, index_below, log_softmax_rows, read_data, sum_dim, wide};
 use sparse_ops::ops::{IndexPlan, Reduce};
 use sparse_ops::{Result, SparseError};
 
@@ -110,7 +109,7 @@ impl LabelledNodes {
     pub fn try_cross_entropy(&self, logits: Tensor<2>) -> Result<Tensor<1>> {
         let dtype = logits.dtype();
         // A sum over all nodes: 16-bit floats are added up in f32.
-        let rows = log_softmax(wide(self.rows("LabelledNodes::cross_entropy", logits)?), 1);
+        let rows = log_softmax_rows(wide(self.rows("LabelledNodes::cross_entropy", logits)?));
         let list = rows.reshape(Exact([self.len() * self.classes]));
         let sum = sum_dim(self.chosen.try_select(list, 0)?, 0);
         Ok(sum.div_scalar(-(self.len() as f64)).cast(dtype))

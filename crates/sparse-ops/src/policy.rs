@@ -150,21 +150,29 @@ pub(crate) fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
 /// The fewest elements of a product that comes from the kernel: from this size on Burn asks the system for new memory.
 const LARGE: usize = 1 << 15;
 
+/// Whether a dense product with `elements` results, of sums of `terms` each, is a kernel of ours, on a CPU: a large
+/// result lies in memory that is used again, and long sums are shared among threads. Sums of 16-bit floats are rounded
+/// once.
+pub(crate) fn own_product(of: &Tensor<2>, elements: usize, terms: usize) -> bool {
+    let wide = matches!(of.dtype(), DType::F32 | DType::F64);
+    wide && (elements >= LARGE || elements > 0 && terms >= 2 * LONG) && own_passes(&of.device())
+}
+
 /// The product of two dense matrices, each of them transposed if `transposed` says so.
 ///
-/// On a CPU a large result lies in memory that is used again. On a GPU a small result of long sums, such as the
-/// gradient of weights, is added up from parts. Otherwise this is Burn's product.
+/// On a GPU a small result of long sums, such as the gradient of weights, is added up from parts. Otherwise this is
+/// Burn's product, or [a kernel](own_product).
 pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2> {
     let size = |tensor: &Tensor<2>, at: usize, transposed: bool| tensor.dims()[if transposed { 1 - at } else { at }];
     let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
-    // Sums of 16-bit floats are rounded once.
+    let terms = size(&x, 1, transposed[0]);
+    if own_product(&x, elements, terms) {
+        return kernel::matmul(x, y, transposed, &kernel::Epilogue::default());
+    }
     let wide = matches!(x.dtype(), DType::F32 | DType::F64);
-    let long = transposed == [true, false] && x.dims()[0] >= 2 * LONG && elements <= FEW;
+    let long = transposed == [true, false] && terms >= 2 * LONG && elements <= FEW;
     if wide && long && is_gpu(&x.device()) {
         return product_in_parts(x, y);
-    }
-    if wide && elements >= LARGE && own_passes(&x.device()) {
-        return kernel::matmul(x, y, transposed);
     }
     let [x, y] =
         [(x, transposed[0]), (y, transposed[1])].map(|(x, transposed)| if transposed { x.transpose() } else { x });

@@ -22,14 +22,13 @@ struct Saved {
 /// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
 ///
 /// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used
-/// again. Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU. On a GPU the
+/// again. Addition and ReLU follow while rows are in the cache. The gradient of ReLU is a pass on all threads. On a GPU the
 /// gradients of weights and bias, which add up all rows, share them among its cubes.
 pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
     if x.dims()[0] == 0 || weight.dims().contains(&0) {
         return followed(x.matmul(weight), bias, rectify);
     }
-    let out = policy::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
-    let out = with_bias_relu(out, bias.as_ref(), rectify);
+    let out = product(x.clone().inner(), weight.clone().inner(), bias.as_ref(), rectify);
     let saved = Saved {
         x: weight.is_tracked().then(|| x.clone().inner()),
         weight: x.is_tracked().then(|| weight.clone().inner()),
@@ -58,6 +57,16 @@ pub fn biased(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
         let d_bias = bias.then(|| sum_dim(grad.clone(), 0).reshape([columns]).into());
         [rows.then(|| grad.into()), d_bias]
     })
+}
+
+/// Off the tape: in one kernel on a CPU.
+fn product(x: Tensor<2>, weight: Tensor<2>, bias: Option<&Tensor<1>>, relu: bool) -> Tensor<2> {
+    let ([rows, terms], [_, columns]) = (x.dims(), weight.dims());
+    if policy::own_product(&x, rows.saturating_mul(columns), terms) {
+        let bias = bias.map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
+        return kernel::matmul(x, weight, [false; 2], &kernel::Epilogue { bias, relu });
+    }
+    with_bias_relu(policy::matmul(x, weight, [false; 2]), bias, relu)
 }
 
 /// Off the tape: a pass of ours on a CPU, passes of Burn on a GPU.
