@@ -2,11 +2,10 @@
 
 use super::Segments;
 use super::partition::Word;
-use super::sort::{Layout, Sorted, sort};
+use super::sort::{Runs, Sorted, sort};
 use crate::Index;
 use crate::memory::unwritten;
-use crate::par::{self, even, split_mut};
-use core::ops::Range;
+use crate::par::{self, even, fill_with, split_mut, split_rows};
 
 /// Result of [`coalesce`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,86 +29,63 @@ pub fn coalesce<I: Index>(shape: &[usize], indices: &[I], nnz: usize) -> Coalesc
     let dims = shape.len();
     assert_eq!(indices.len(), dims * nnz, "coalesce: indices must be [sparse_dims, nnz]");
     match sort(dims, indices, nnz) {
-        Sorted::Identity => unique_of(dims, indices, nnz, |k| k),
-        Sorted::Narrow(words, layout) => unique_words(dims, &words, &layout),
-        Sorted::Wide(words, layout) => unique_words(dims, &words, &layout),
-        Sorted::Order(order) => unique_of(dims, indices, nnz, |k| order[k].to_usize()),
+        Sorted::Identity => compare(dims, indices, nnz, None),
+        Sorted::Narrow(order, runs) => unpack(dims, order, &runs),
+        Sorted::Wide(order, runs) => unpack(dims, order, &runs),
+        Sorted::Order(order) => compare(dims, indices, nnz, Some(order)),
     }
 }
 
-/// Unique coordinates of sorted words. Coordinates and positions are unpacked from the words, in order.
-fn unique_words<W: Word, I: Index>(dims: usize, words: &[W], layout: &Layout) -> Coalesced<I> {
-    unique(
-        dims,
-        words.len(),
-        // Pairs of slices are compared without checks of bounds, and several at a time.
-        |range| {
-            let pairs = words[range.start - 1..range.end - 1].iter().zip(&words[range]);
-            pairs.map(|(last, word)| usize::from(!last.same_above(*word, layout.pos))).sum()
-        },
-        |k| words[k - 1].same_above(words[k], layout.pos),
-        |k| words[k].field(0, layout.pos),
-        |d, k| {
-            let (_, shift, width) = layout.fields[d];
-            I::from_usize(words[k].field(shift, width))
-        },
-    )
-}
-
-/// Unique coordinates of `indices` read in the given order.
-fn unique_of<I: Index>(dims: usize, indices: &[I], nnz: usize, order: impl Fn(usize) -> usize + Sync) -> Coalesced<I> {
-    let coord = |d: usize, k: usize| indices[d * nnz + order(k)];
-    let same = |k: usize| (0..dims).all(|d| coord(d, k - 1) == coord(d, k));
-    unique(dims, nnz, |range| range.filter(|&k| !same(k)).count(), same, &order, coord)
-}
-
-/// Keeps the first entry of every run of equal coordinates. `same(k)` tells whether sorted entry `k >= 1` is equal to
-/// the one before, and `differ(range)` how many are not.
-fn unique<I: Index>(
-    dims: usize,
-    n: usize,
-    differ: impl Fn(Range<usize>) -> usize + Sync,
-    same: impl Fn(usize) -> bool + Sync,
-    position: impl Fn(usize) -> usize + Sync,
-    coord: impl Fn(usize, usize) -> I + Sync,
-) -> Coalesced<I> {
-    let ranges = if n == 0 { Vec::new() } else { even(n, 1) };
-    let first = |k: usize| k == 0 || !same(k);
-    let counts = par::map(ranges.len(), &|c| {
-        let range = ranges[c].clone();
-        usize::from(range.start == 0) + differ(range.start.max(1)..range.end)
+/// Unique coordinates from the words of their runs.
+fn unpack<W: Word, I: Index>(dims: usize, order: Vec<I>, runs: &Runs<W>) -> Coalesced<I> {
+    let (words, layout) = (runs.words(), &runs.layout);
+    let (indices, ptr) = write(dims, order.len(), &runs.counts, &|bucket, ptr, mut rows| {
+        let read = |out: &mut [I], shift: u32, width: u32| {
+            let words = words[bucket].iter();
+            out.iter_mut().zip(words).for_each(|(out, word)| *out = I::from_usize(word.field(shift, width)));
+        };
+        read(ptr, 0, layout.pos);
+        layout.fields.iter().zip(&mut rows).for_each(|(&(_, shift, width), row)| read(row, shift, width));
     });
-    let m: usize = counts.iter().sum();
-    let mut order = unwritten(n);
-    let mut ptr = unwritten(m + 1);
-    let mut indices = unwritten(dims * m);
-    ptr[m] = I::from_usize(n);
-    // Piece `c` of every array belongs to range `c`.
-    let orders = split_mut(&mut order, &par::lens(&ranges, |r: &Range<usize>| r.len()));
-    let ptrs = split_mut(&mut ptr[..m], &counts);
-    let mut rows: Vec<Vec<&mut [I]>> = counts.iter().map(|_| Vec::with_capacity(dims)).collect();
-    if m > 0 {
-        for row in indices.chunks_exact_mut(m) {
-            for (c, piece) in split_mut(row, &counts).into_iter().enumerate() {
-                rows[c].push(piece);
-            }
-        }
-    }
-    let jobs = orders.into_iter().zip(ptrs).zip(rows).collect();
-    par::each(jobs, &|c, ((order, ptr), mut rows)| {
+    Coalesced { indices, segments: Segments { ptr, order } }
+}
+
+/// Unique coordinates of `indices` read in this order, or as they are. Neighbours are compared.
+fn compare<I: Index>(dims: usize, indices: &[I], nnz: usize, order: Option<Vec<I>>) -> Coalesced<I> {
+    let ranges = if nnz == 0 { Vec::new() } else { even(nnz, dims) };
+    let source = order.as_deref();
+    let coord = |d: usize, k: usize| indices[d * nnz + source.map_or(k, |order| order[k].to_usize())];
+    let starts = |k: usize| k == 0 || (0..dims).any(|d| coord(d, k - 1) != coord(d, k));
+    let counts = par::map(ranges.len(), &|c| ranges[c].clone().filter(|&k| starts(k)).count());
+    let (indices, ptr) = write(dims, nnz, &counts, &|c, ptr, mut rows| {
         let mut at = 0;
-        for (k, slot) in ranges[c].clone().zip(order) {
-            *slot = I::from_usize(position(k));
+        for k in ranges[c].clone() {
             // Written in any case, and again by the next entry unless this one is the first of its run: where a run
             // starts cannot be predicted. After the last run there is nothing left to write.
             if at < ptr.len() {
                 ptr[at] = I::from_usize(k);
                 rows.iter_mut().enumerate().for_each(|(d, row)| row[at] = coord(d, k));
             }
-            at += usize::from(first(k));
+            at += usize::from(starts(k));
         }
     });
+    let order = order.unwrap_or_else(|| fill_with(nnz, I::from_usize));
     Coalesced { indices, segments: Segments { ptr, order } }
+}
+
+/// Writes where the runs of a piece start, and each row of their coordinates.
+type Fill<'a, I> = dyn Fn(usize, &mut [I], Vec<&mut [I]>) + Sync + 'a;
+
+/// The coordinates and the pointers of runs of `n` entries: `counts[c]` runs in piece `c`, which `fill(c, ptr, rows)`
+/// writes.
+fn write<I: Index>(dims: usize, n: usize, counts: &[usize], fill: &Fill<'_, I>) -> (Vec<I>, Vec<I>) {
+    let m: usize = counts.iter().sum();
+    let (mut ptr, mut indices) = (unwritten(m + 1), unwritten(dims * m));
+    ptr[m] = I::from_usize(n);
+    let rows = split_rows(&mut [&mut indices[..]], m, counts);
+    let jobs = split_mut(&mut ptr[..m], counts).into_iter().zip(rows).collect();
+    par::each(jobs, &|c, (ptr, rows)| fill(c, ptr, rows));
+    (indices, ptr)
 }
 
 /// For types that are known at run time.

@@ -1,10 +1,11 @@
 //! Stable grouping of positions by key.
 
-use super::partition::{Buckets, Word, bits, width};
+use super::partition::{Buckets, Keys, Word, bits, each_bucket, width};
 use crate::Index;
 use crate::memory::{unwritten, zeroed};
-use crate::par::{self, split_mut};
+use crate::par::split_mut;
 use crate::rows::move_rows;
+use crate::source::prefetch_row;
 
 /// Positions grouped by a key: group `g` holds the positions `order[ptr[g]..ptr[g + 1]]`, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,9 +54,6 @@ pub fn group_with<I: Index>(keys: &[I], others: &[I], groups: usize) -> (Segment
 fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (Segments<I>, Vec<I>) {
     let n = keys.len();
     let (others, list) = others.unwrap_or((&[], 0));
-    // A key with more bits would be taken for another. One with as many bits that is too large has no counter, and
-    // panics there.
-    assert!(width(keys) <= bits(groups), "group_by: keys must be in [0, {groups})");
     let mut segments = Segments { ptr: zeroed(groups + 1), order: unwritten(n) };
     let mut grouped = unwritten(others.len());
     let into = (&mut segments.ptr[1..], &mut segments.order[..], &mut grouped[..]);
@@ -68,9 +66,9 @@ fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (S
 
 /// Bits of a key inside its bucket.
 fn low_bits(n: usize, groups: usize) -> u32 {
-    // About 8k entries and 64k counters per bucket: both fit in the second-level cache. With more than 1024 buckets the
-    // partition itself would miss the TLB.
-    let buckets = (n / 8192).max(groups / 65536).clamp(1, 1024);
+    // From 8k entries and at most 64k counters per bucket: both fit in the second-level cache. Entries of more than 512
+    // buckets gain less there than the partition loses. With more than 1024 it would miss the TLB.
+    let buckets = (n / 8192).min(512).max(groups / 65536).clamp(1, 1024);
     groups.div_ceil(buckets).max(1).next_power_of_two().trailing_zeros()
 }
 
@@ -79,6 +77,42 @@ fn low_bits(n: usize, groups: usize) -> u32 {
 struct Fields {
     position: u32,
     width: u32,
+}
+
+/// Keys that are partitioned by the bits above the `low` lowest ones.
+#[derive(Clone, Copy)]
+struct ByKey<'a, I> {
+    keys: &'a [I],
+    others: &'a [I],
+    fields: Fields,
+    low: u32,
+    groups: usize,
+}
+
+impl<I: Index> Keys<u64> for ByKey<'_, I> {
+    #[inline(always)]
+    fn digits(self, first: usize, out: &mut [u16]) {
+        let keys = &self.keys[first..][..out.len()];
+        prefetch_row(self.keys, first + out.len(), out.len());
+        // A key with more bits would be taken for another. One with as many bits that is too large has no counter, and
+        // panics there.
+        let used = keys.iter().fold(0, |used, key| used | key.place());
+        assert!(bits(used) <= bits(self.groups), "group_by: keys must be in [0, {})", self.groups);
+        out.iter_mut().zip(keys).for_each(|(digit, key)| *digit = (key.place() >> self.low) as u16);
+    }
+
+    #[inline(always)]
+    fn words(self, first: usize, out: &mut [u64]) {
+        let Fields { position, width } = self.fields;
+        let (shift, mask) = (position + width, (1 << self.low) - 1);
+        for ((k, key), word) in (first..).zip(&self.keys[first..]).zip(&mut *out) {
+            *word = u64::of(key.place() & mask, shift) | k as u64;
+        }
+        if let Some(others) = self.others.get(first..) {
+            prefetch_row(others, out.len(), out.len());
+            out.iter_mut().zip(others).for_each(|(word, other)| *word |= u64::of(other.place(), position));
+        }
+    }
 }
 
 /// Partitions by the high bits of the key, then sorts each bucket.
@@ -94,40 +128,22 @@ fn group_words<I: Index>(
     let buckets = groups.div_ceil(size);
     let Fields { position, width } = fields;
     let key = position + width;
-    let digits = |first: usize, out: &mut [u16]| {
-        out.iter_mut().zip(&keys[first..]).for_each(|(digit, id)| *digit = (id.to_usize() >> low) as u16);
-    };
-    let words = |first: usize, out: &mut [u64]| {
-        for ((k, id), word) in (first..).zip(&keys[first..]).zip(&mut *out) {
-            *word = u64::of(id.to_usize() & (size - 1), key) | k as u64;
-        }
-        if let Some(others) = others.get(first..) {
-            out.iter_mut().zip(others).for_each(|(word, other)| *word |= u64::of(other.to_usize(), position));
-        }
-    };
-    let parts = Buckets::new(keys.len(), buckets, digits, words);
+    let parts = Buckets::new(keys.len(), buckets, ByKey { keys, others, fields, low, groups });
     let lens = parts.lens();
-    let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
     let orders = split_mut(order, lens);
     let grouped = if others.is_empty() { split_mut(grouped, &vec![0; buckets]) } else { split_mut(grouped, lens) };
-    let places = firsts.into_iter().zip(ends.chunks_mut(size));
+    let places = parts.firsts().into_iter().zip(ends.chunks_mut(size));
     let jobs = parts.words().into_iter().zip(places).zip(orders.into_iter().zip(grouped)).collect();
-    par::each(jobs, &|_, ((words, (first, ends)), (order, grouped))| {
-        if others.is_empty() {
-            count_sort(words, key, first, ends, |at, word| order[at] = I::from_usize(word.field(0, position)));
-        } else {
-            count_sort(words, key, first, ends, |at, word| {
-                order[at] = I::from_usize(word.field(0, position));
-                grouped[at] = I::from_usize(word.field(position, width));
-            });
-        }
+    each_bucket(lens, jobs, &|((words, (first, ends)), (order, grouped)), sorted: &mut [u64]| {
+        count_sort(words, key, first, ends, sorted);
+        order.iter_mut().zip(&*sorted).for_each(|(slot, word)| *slot = I::from_usize(word.field(0, position)));
+        grouped.iter_mut().zip(&*sorted).for_each(|(slot, word)| *slot = I::from_usize(word.field(position, width)));
     });
 }
 
-/// Counting sort of words by their keys, which start at bit `key`. `put(k, word)` gets the place of each. `ends[key]`
-/// becomes `first` plus the end of the key's group.
-#[inline(always)]
-fn count_sort<I: Index>(words: &[u64], key: u32, first: usize, ends: &mut [I], mut put: impl FnMut(usize, u64)) {
+/// Counting sort of words by their keys, which start at bit `key`. `ends[key]` becomes `first` plus the end of the
+/// key's group.
+fn count_sort<I: Index>(words: &[u64], key: u32, first: usize, ends: &mut [I], sorted: &mut [u64]) {
     for word in words {
         let end = &mut ends[word.high(key)];
         *end = I::from_usize(end.to_usize() + 1);
@@ -143,7 +159,7 @@ fn count_sort<I: Index>(words: &[u64], key: u32, first: usize, ends: &mut [I], m
         let end = &mut ends[word.high(key)];
         let at = end.to_usize();
         *end = I::from_usize(at + 1);
-        put(at - first, word);
+        sorted[at - first] = word;
     }
 }
 

@@ -1,11 +1,13 @@
 //! The first step of grouping and of sorting: a stable, parallel partition of keys by their high bits.
 
-use crate::Index;
 use crate::memory::Scratch;
 use crate::par::{self, big_pieces, even, ranges, split_mut};
+use crate::source::prefetch;
+use crate::{Index, simd};
 use bytemuck::Pod;
 use core::fmt::Debug;
 use core::ops::{BitOr, Range};
+use pulp::{Simd, WithSimd};
 
 /// An unsigned integer with a key in its high bits and a position in its lowest bits. Sorting such words keeps equal
 /// keys in order.
@@ -16,6 +18,8 @@ pub(super) trait Word: Pod + Ord + BitOr<Output = Self> + Debug + Default + Send
     fn high(self, shift: u32) -> usize;
     /// Bits `shift .. shift + width`.
     fn field(self, shift: u32, width: u32) -> usize;
+    /// The word with `n` for the lowest bits, which are below `shift`.
+    fn with_low(self, n: usize, shift: u32) -> Self;
     /// Whether two words have the same bits from `shift` up.
     fn same_above(self, other: Self, shift: u32) -> bool;
 }
@@ -35,6 +39,10 @@ macro_rules! word {
             fn field(self, shift: u32, width: u32) -> usize {
                 let mask = if width >= usize::BITS { usize::MAX } else { (1 << width) - 1 };
                 self.high(shift) & mask
+            }
+            #[inline(always)]
+            fn with_low(self, n: usize, shift: u32) -> Self {
+                self.wrapping_shr(shift).wrapping_shl(shift) | n as $t
             }
             #[inline(always)]
             fn same_above(self, other: Self, shift: u32) -> bool {
@@ -60,8 +68,39 @@ pub(super) fn width<I: Index>(list: &[I]) -> u32 {
     bits(par::map(ranges.len(), &used).into_iter().fold(0, |a, b| a | b))
 }
 
-/// Words that are made at a time. They stay in the first-level cache.
+/// What is partitioned. Words are made a block at a time, which stays in the first-level cache.
+pub(super) trait Keys<W>: Copy + Sync {
+    /// The buckets of the words from word `first` on.
+    fn digits(self, first: usize, out: &mut [u16]);
+    /// The words from word `first` on.
+    fn words(self, first: usize, out: &mut [W]);
+}
+
+/// Bytes of a cache line on most machines. A wrong number costs time only.
+const LINE: usize = 64;
+
+/// Words that are made at a time.
 const BLOCK: usize = 1024;
+
+/// Makes a block: its words only if there is room for them.
+struct Make<'a, W, K> {
+    keys: K,
+    first: usize,
+    digits: &'a mut [u16],
+    words: &'a mut [W],
+}
+
+impl<W: Word, K: Keys<W>> WithSimd for Make<'_, W, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.keys.digits(self.first, self.digits);
+        if !self.words.is_empty() {
+            self.keys.words(self.first, self.words);
+        }
+    }
+}
 
 /// Words in buckets, one after the other in one list.
 pub(super) struct Buckets<W: Pod> {
@@ -71,18 +110,13 @@ pub(super) struct Buckets<W: Pod> {
 
 impl<W: Word> Buckets<W> {
     /// Distributes `n` words over `buckets` buckets, at most 2^16. The order inside each bucket is kept.
-    /// `digits(k, out)` writes the buckets of the words from word `k` on, and `words(k, out)` the words. The digits are
-    /// made twice, to count and to scatter: a list of them would take two bytes a word, and be no faster.
+    /// The digits are made twice, to count and to scatter: a list of them would take two bytes a word, and be no
+    /// faster.
     ///
     /// Each task counts and scatters its own contiguous part of the input, into a piece of each bucket that is its own.
     /// No two threads write the same memory, so this needs neither atomics nor unsafe code. The result does not depend
     /// on the number of parts.
-    pub(super) fn new(
-        n: usize,
-        buckets: usize,
-        digits: impl Fn(usize, &mut [u16]) + Copy + Sync,
-        words: impl Fn(usize, &mut [W]) + Copy + Sync,
-    ) -> Self {
+    pub(super) fn new(n: usize, buckets: usize, keys: impl Keys<W>) -> Self {
         let ranges = ranges(n, big_pieces(n));
         let blocks = |range: Range<usize>| {
             let end = range.end;
@@ -92,7 +126,7 @@ impl<W: Word> Buckets<W> {
             let (mut count, mut block) = (vec![0usize; buckets], [0; BLOCK]);
             for (first, len) in blocks(ranges[part].clone()) {
                 let block = &mut block[..len];
-                digits(first, block);
+                simd::on_two(Make { keys, first, digits: &mut *block, words: &mut [] });
                 block.iter().for_each(|digit| count[usize::from(*digit)] += 1);
             }
             count
@@ -107,10 +141,13 @@ impl<W: Word> Buckets<W> {
             let (mut block, mut digit_of) = ([W::default(); BLOCK], [0; BLOCK]);
             for (first, len) in blocks(ranges[part].clone()) {
                 let (block, digit_of) = (&mut block[..len], &mut digit_of[..len]);
-                digits(first, digit_of);
-                words(first, block);
+                simd::on_two(Make { keys, first, digits: &mut *digit_of, words: &mut *block });
                 for (word, digit) in block.iter().zip(digit_of) {
-                    if let Some(slot) = free[usize::from(*digit)].next() {
+                    let free = &mut free[usize::from(*digit)];
+                    // A store that misses the cache holds up those after it. So the next line of each bucket is fetched
+                    // while this one is filled: 10 M words are scattered in half the time.
+                    prefetch(free.as_slice(), LINE / size_of::<W>());
+                    if let Some(slot) = free.next() {
                         *slot = *word;
                     }
                 }
@@ -124,6 +161,11 @@ impl<W: Word> Buckets<W> {
         &self.lens
     }
 
+    /// Where each bucket starts.
+    pub(super) fn firsts(&self) -> Vec<usize> {
+        self.lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect()
+    }
+
     /// The words of each bucket.
     pub(super) fn words(&self) -> Vec<&[W]> {
         let mut rest = &self.words[..];
@@ -131,9 +173,26 @@ impl<W: Word> Buckets<W> {
         self.lens.iter().map(take).collect()
     }
 
-    /// Sorts each bucket by a function, in place, and returns all words.
-    pub(super) fn sorted_by(mut self, sort: impl Fn(&mut [W]) + Sync) -> Scratch<W> {
-        par::each(split_mut(&mut self.words, &self.lens), &|_, bucket| sort(bucket));
-        self.words
+    /// The words of each bucket, to be sorted in place.
+    pub(super) fn words_mut(&mut self) -> Vec<&mut [W]> {
+        split_mut(&mut self.words, &self.lens)
     }
+}
+
+/// The pool keeps the memory of so many words. That of fewer may go back to the system after each task, to be cleared
+/// again for the next.
+const POOLED: usize = 1 << 14;
+
+/// Runs `body(job, scratch)` for the job of each bucket, with a scratch as long as the bucket. A task has one for all
+/// its buckets: memory for each would be given back to the system, and cleared, again and again.
+pub(super) fn each_bucket<W: Word, J: Send>(lens: &[usize], jobs: Vec<J>, body: &(dyn Fn(J, &mut [W]) + Sync)) {
+    let ranges = even(lens.len(), lens.iter().sum::<usize>() / lens.len().max(1));
+    let mut jobs = jobs.into_iter();
+    let tasks = ranges.iter().map(|range| jobs.by_ref().take(range.len()).collect::<Vec<_>>()).collect();
+    par::each(tasks, &|task, jobs| {
+        let lens = &lens[ranges[task].clone()];
+        let longest = lens.iter().copied().max().unwrap_or(0);
+        let mut scratch = Scratch::unwritten(if longest > BLOCK { longest.max(POOLED) } else { longest });
+        jobs.into_iter().zip(lens).for_each(|(job, len)| body(job, &mut scratch[..*len]));
+    });
 }

@@ -1,9 +1,11 @@
 //! Lexicographic sorting of coordinates.
 
-use super::partition::{Buckets, Word, bits, width};
+use super::partition::{Buckets, Keys, Word, bits, each_bucket, width};
 use crate::Index;
-use crate::memory::Scratch;
-use crate::par::{self, even, fill_with};
+use crate::memory::unwritten;
+use crate::par::{self, even, fill_with, split_mut};
+use crate::source::prefetch_row;
+use bytemuck::Pod;
 use core::ops::Range;
 
 /// How coordinates are packed into one word: one bit field per dimension, with the position in the lowest bits.
@@ -31,60 +33,74 @@ impl Layout {
         fields.reverse();
         Self { fields, pos, total: shift }
     }
+}
 
-    /// The words of the entries from `first` on. Their positions are those, their coordinates those of `source(k)`.
+/// Entries that are partitioned by the bits of their words from `shift` up, at most 16. The coordinates of entry `k`
+/// are those of `source(k)`.
+#[derive(Clone, Copy)]
+struct ByCoords<'a, I, F> {
+    layout: &'a Layout,
+    indices: &'a [I],
+    nnz: usize,
+    source: F,
+    shift: u32,
+}
+
+impl<W: Word, I: Index, F: Fn(usize) -> usize + Copy + Sync> Keys<W> for ByCoords<'_, I, F> {
     #[inline(always)]
-    fn words<W: Word, I: Index>(
-        &self,
-        indices: &[I],
-        nnz: usize,
-        source: impl Fn(usize) -> usize,
-        first: usize,
-        out: &mut [W],
-    ) {
-        for (k, word) in (first..).zip(&mut *out) {
-            *word = W::of(k, 0);
-        }
-        for &(d, shift, _) in &self.fields {
-            let row = &indices[d * nnz..(d + 1) * nnz];
-            for (k, word) in (first..).zip(&mut *out) {
-                *word = *word | W::of(row[source(k)].to_usize(), shift);
+    fn digits(self, first: usize, out: &mut [u16]) {
+        out.fill(0);
+        // Reads only the dimensions that have some of these bits.
+        for &(d, low, _) in self.layout.fields.iter().filter(|(_, low, width)| low + width > self.shift) {
+            let row = &self.indices[d * self.nnz..][..self.nnz];
+            prefetch_row(row, first + out.len(), out.len());
+            let (up, down) = (low.saturating_sub(self.shift), self.shift.saturating_sub(low));
+            for (k, digit) in (first..).zip(&mut *out) {
+                *digit |= (row[(self.source)(k)].to_usize() >> down << up) as u16;
             }
         }
     }
 
-    /// The bits of these words from `shift` up: at most 16. Reads only the dimensions that have some.
     #[inline(always)]
-    fn digits<I: Index>(
-        &self,
-        indices: &[I],
-        nnz: usize,
-        source: impl Fn(usize) -> usize,
-        first: usize,
-        shift: u32,
-        out: &mut [u16],
-    ) {
-        out.fill(0);
-        for &(d, low, _) in self.fields.iter().filter(|(_, low, width)| low + width > shift) {
-            let row = &indices[d * nnz..(d + 1) * nnz];
-            let (up, down) = (low.saturating_sub(shift), shift.saturating_sub(low));
-            for (k, digit) in (first..).zip(&mut *out) {
-                *digit |= (row[source(k)].to_usize() >> down << up) as u16;
+    fn words(self, first: usize, out: &mut [W]) {
+        for (k, word) in (first..).zip(&mut *out) {
+            *word = W::of(k, 0);
+        }
+        for &(d, shift, _) in &self.layout.fields {
+            let row = &self.indices[d * self.nnz..][..self.nnz];
+            prefetch_row(row, first + out.len(), out.len());
+            for (k, word) in (first..).zip(&mut *out) {
+                *word = *word | W::of(row[(self.source)(k)].to_usize(), shift);
             }
         }
     }
 }
 
-/// Sorted coordinates.
+/// Sorted coordinates: the permutation, and what is left of the words.
 pub(super) enum Sorted<I> {
     /// They were already in order.
     Identity,
     /// All dimensions and the position fit in 64 bits.
-    Narrow(Scratch<u64>, Layout),
+    Narrow(Vec<I>, Runs<u64>),
     /// They fit in 128 bits.
-    Wide(Scratch<u128>, Layout),
-    /// They do not fit in a word; this is the permutation.
+    Wide(Vec<I>, Runs<u128>),
+    /// They do not fit in a word.
     Order(Vec<I>),
+}
+
+/// The runs of equal coordinates: a word for each, with the place where it starts instead of the position.
+pub(super) struct Runs<W: Pod> {
+    buckets: Buckets<W>,
+    /// How many words at the start of each bucket are left.
+    pub(super) counts: Vec<usize>,
+    pub(super) layout: Layout,
+}
+
+impl<W: Word> Runs<W> {
+    /// The words of each bucket.
+    pub(super) fn words(&self) -> Vec<&[W]> {
+        self.buckets.words().into_iter().zip(&self.counts).map(|(words, count)| &words[..*count]).collect()
+    }
 }
 
 /// Sorts coordinates; see [`sort_coords`].
@@ -97,10 +113,12 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
     let pos = bits(nnz - 1);
     let all = Layout::new(&widths, 0..dims, pos);
     if all.total <= u64::BITS {
-        return Sorted::Narrow(sort_words(&all, indices, nnz, |k| k), all);
+        let (order, runs) = sort_words(all, indices, nnz, |k| k);
+        return Sorted::Narrow(order, runs);
     }
     if all.total <= u128::BITS {
-        return Sorted::Wide(sort_words(&all, indices, nnz, |k| k), all);
+        let (order, runs) = sort_words(all, indices, nnz, |k| k);
+        return Sorted::Wide(order, runs);
     }
     // Sorts by the least significant dimensions first, as many at a time as fit in a word. The sort is stable, so it
     // keeps the order of the previous rounds.
@@ -113,8 +131,7 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
         }
         let layout = Layout::new(&widths, start..end, pos);
         let source = |k: usize| order.as_ref().map_or(k, |o| o[k].to_usize());
-        let words: Scratch<u128> = sort_words(&layout, indices, nnz, source);
-        order = Some(fill_with(nnz, |k| I::from_usize(source(words[k].field(0, pos)))));
+        order = Some(sort_words::<u128, I>(layout, indices, nnz, source).0);
         end = start;
     }
     order.map_or(Sorted::Identity, Sorted::Order)
@@ -141,27 +158,51 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<u32>) 
     (false, (0..dims).map(|d| width(&indices[d * nnz..(d + 1) * nnz])).collect())
 }
 
-/// The words of coordinates, in order. Words with equal bits above the position already ascend with it, so only these
-/// bits need sorting.
+/// The order of entries by their coordinates, those of `source(k)` for entry `k`, and the runs of equal ones. Words
+/// with equal bits above the position already ascend with it, so only these bits need sorting.
 fn sort_words<W: Word, I: Index>(
-    layout: &Layout,
+    layout: Layout,
     indices: &[I],
     n: usize,
     source: impl Fn(usize) -> usize + Copy + Sync,
-) -> Scratch<W> {
+) -> (Vec<I>, Runs<W>) {
     let (low, high) = (layout.pos, layout.total);
     // Partitions by the leading bits into buckets of about 32k words (256 KB), then sorts each in the cache.
     let lead = bits(n / 32768).min(10).min(high - low);
     let shift = high - lead;
-    let digits = |first, out: &mut [u16]| layout.digits(indices, n, source, first, shift, out);
-    let words = |first, out: &mut [W]| layout.words(indices, n, source, first, out);
-    let sort = |bucket: &mut [W]| radix_sort(bucket, low, shift);
-    Buckets::new(n, 1 << lead, digits, words).sorted_by(sort)
+    let mut buckets: Buckets<W> =
+        Buckets::new(n, 1 << lead, ByCoords { layout: &layout, indices, nnz: n, source, shift });
+    let (mut order, mut counts) = (unwritten(n), vec![0; 1 << lead]);
+    let orders = split_mut(&mut order, buckets.lens());
+    let (lens, firsts) = (buckets.lens().to_vec(), buckets.firsts());
+    let jobs = buckets.words_mut().into_iter().zip(orders).zip(firsts).zip(&mut counts).collect();
+    each_bucket(&lens, jobs, &|(((words, order), first), count), scratch: &mut [W]| {
+        radix_sort(words, low, shift, scratch);
+        // The words are still in the cache. Equal ones are in the same bucket.
+        order.iter_mut().zip(&*words).for_each(|(slot, word)| *slot = I::from_usize(source(word.field(0, low))));
+        *count = keep_firsts(words, low, first);
+    });
+    (order, Runs { buckets, counts, layout })
+}
+
+/// Moves the first word of each run that is equal from bit `low` up to the front, with its place for its lower bits.
+/// The first place is `first`. Returns the number of runs.
+fn keep_firsts<W: Word>(words: &mut [W], low: u32, first: usize) -> usize {
+    let (mut runs, mut last) = (0, W::default());
+    for k in 0..words.len() {
+        let word = words[k];
+        // Written in any case, and again by the next word unless this one starts a run: where one starts cannot be
+        // predicted.
+        words[runs] = word.with_low(first + k, low);
+        runs += usize::from((k == 0) | !last.same_above(word, low));
+        last = word;
+    }
+    runs
 }
 
 /// Stable radix sort of words by the bits `low..high`, least significant digit first. A digit that is equal in all
 /// words is skipped.
-fn radix_sort<W: Word>(words: &mut [W], low: u32, high: u32) {
+fn radix_sort<W: Word>(words: &mut [W], low: u32, high: u32, scratch: &mut [W]) {
     const DIGIT: u32 = 8;
     let n = words.len();
     // For so few words a comparison sort is faster. The position in the low bits makes it stable.
@@ -169,12 +210,11 @@ fn radix_sort<W: Word>(words: &mut [W], low: u32, high: u32) {
         words.sort_unstable();
         return;
     }
-    let mut scratch = vec![W::default(); n];
     let mut shift = low;
     let mut inside = true;
     while shift < high {
         let width = DIGIT.min(high - shift);
-        let (from, to) = if inside { (&mut *words, &mut scratch[..]) } else { (&mut scratch[..], &mut *words) };
+        let (from, to) = if inside { (&mut *words, &mut *scratch) } else { (&mut *scratch, &mut *words) };
         let mut next = [0usize; 1 << DIGIT];
         for w in from.iter() {
             next[w.field(shift, width)] += 1;
@@ -194,7 +234,7 @@ fn radix_sort<W: Word>(words: &mut [W], low: u32, high: u32) {
         shift += width;
     }
     if !inside {
-        words.copy_from_slice(&scratch);
+        words.copy_from_slice(scratch);
     }
 }
 
@@ -213,8 +253,6 @@ pub fn sort_coords<I: Index>(shape: &[usize], indices: &[I], nnz: usize) -> Vec<
     assert_eq!(indices.len(), shape.len() * nnz, "sort_coords: indices must be [sparse_dims, nnz]");
     match sort(shape.len(), indices, nnz) {
         Sorted::Identity => fill_with(nnz, I::from_usize),
-        Sorted::Narrow(words, layout) => fill_with(nnz, |k| I::from_usize(words[k].field(0, layout.pos))),
-        Sorted::Wide(words, layout) => fill_with(nnz, |k| I::from_usize(words[k].field(0, layout.pos))),
-        Sorted::Order(order) => order,
+        Sorted::Narrow(order, _) | Sorted::Wide(order, _) | Sorted::Order(order) => order,
     }
 }

@@ -116,6 +116,9 @@ fn keys_out_of_range_panic() {
     for (keys, groups) in [(vec![5i64], 5), (vec![0], 0), (vec![-1], 7), (vec![0, 1 << 40], 3), (vec![6; 20_000], 6)] {
         assert!(std::panic::catch_unwind(|| group_by(&keys, groups)).is_err(), "{groups} groups");
     }
+    // Far from the first, and 0 in the bits that the partition keeps.
+    let keys = [vec![0i64; 20_000], vec![1 << 40]].concat();
+    assert!(std::panic::catch_unwind(|| group_by(&keys, 3)).is_err());
     assert!(std::panic::catch_unwind(|| group_with(&[0i32, 1], &[3], 2)).is_err());
 }
 
@@ -144,6 +147,9 @@ fn large_coordinates() {
     check_coords(&[300, 300], &join(&[300, 300]), n);
     // Duplicates, and one bucket with many entries.
     check_coords(&[1 << 31, 1 << 31, 4], &join(&[2, 1 << 30, 4]), n);
+    // 93 bits of coordinates, with duplicates in every bucket.
+    let far: Vec<i64> = join(&[40, 50, 60]).iter().map(|id| id << 25).collect();
+    check_coords(&[1 << 31; 3], &far, n);
     // 155 bits of coordinates.
     check_coords(&[1 << 31; 5], &join(&[3, 1 << 31, 3, 1 << 31, 1 << 31]), n);
     check_coords(&[1 << 31; 5], &join(&[1 << 31; 5]), n);
