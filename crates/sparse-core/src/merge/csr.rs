@@ -2,11 +2,17 @@
 
 use super::assert_fits;
 use super::steps::{self, Keep, Steps};
+#[cfg(target_arch = "x86_64")]
+use super::window::merge_rows;
+#[cfg(target_arch = "x86_64")]
+use crate::element::Ids;
 use crate::{
     Index,
     memory::{unwritten, zeroed},
     par,
 };
+#[cfg(target_arch = "x86_64")]
+use bytemuck::cast_slice_mut;
 use core::ops::Range;
 
 /// A CSR pattern merged from two patterns, with an index map into each.
@@ -51,8 +57,15 @@ pub(super) fn steps<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> (
     let ranges = pieces.iter().map(|rows| (all(a.0, rows), all(b.0, rows))).collect();
     let ends = par::split_mut(&mut row_ptr[1..], &lens);
     let steps = Steps::find(ranges, ends, &|piece, ends: &mut [I], steps| {
+        let rows = pieces[piece].clone();
+        #[cfg(target_arch = "x86_64")]
+        if let [Ids::I32(a_ptr), Ids::I32(a), Ids::I32(b_ptr), Ids::I32(b)] = [a.0, a.1, b.0, b.1].map(I::list)
+            && let Some(common) = merge_rows(keep, rows.clone(), (a_ptr, a), (b_ptr, b), cast_slice_mut(ends), steps)
+        {
+            return common;
+        }
         let (mut at, mut common, mut kept) = (0, 0, 0);
-        for (r, end) in pieces[piece].clone().zip(ends) {
+        for (r, end) in rows.zip(ends) {
             let (x, y) = (row(a, r), row(b, r));
             let both = steps::merge(|p| x[p], 0..x.len(), |q| y[q], 0..y.len(), &mut steps[at..]);
             let union = x.len() + y.len() - both;
@@ -121,6 +134,12 @@ pub fn intersect_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I
 /// If the row counts differ.
 pub fn locate_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -> Vec<I> {
     assert_fits::<I>(b_col.len());
+    // Comparing row by row mispredicts the end of each. With fewer elements, or short rows, that takes less time.
+    const MANY: usize = 1 << 17;
+    let all = a_col.len() + b_col.len();
+    if all >= MANY && all >= 4 * a_ptr.len() {
+        return steps(Keep::Common, (a_ptr, a_col), (b_ptr, b_col)).1.located();
+    }
     let (mut map, missing) = (unwritten(a_col.len()), I::from_usize(b_col.len()));
     let len = |rows: &Range<usize>| a_ptr[rows.end].to_usize() - a_ptr[rows.start].to_usize();
     par::for_pieces(&row_pieces(a_ptr, b_ptr), &mut map, &len, &|rows, map| {

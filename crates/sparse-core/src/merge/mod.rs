@@ -14,6 +14,8 @@
 mod coo;
 mod csr;
 pub(crate) mod steps;
+#[cfg(target_arch = "x86_64")]
+mod window;
 mod zip;
 
 pub use coo::{MergedCoo, intersect_coo, locate_coo, union_coo};

@@ -11,11 +11,11 @@ use core::hint::select_unpredictable;
 use core::ops::Range;
 
 /// The first operand has the element.
-const A: u8 = 1;
+pub(super) const A: u8 = 1;
 /// The second operand has it.
-const B: u8 = 2;
+pub(super) const B: u8 = 2;
 /// Both operands have it.
-const BOTH: u8 = A | B;
+pub(super) const BOTH: u8 = A | B;
 
 /// If at most this many steps remain after the last comparison, exactly this many are written. A loop over a varying
 /// number of steps would mispredict its end.
@@ -31,6 +31,12 @@ pub(super) const CHUNK: usize = 256;
 /// shorter list is searched in the longer one. Nearer to each other, a comparison for each step takes less time.
 const LOPSIDED: usize = 8;
 
+/// Whether lists of these lengths are merged by searches.
+#[inline(always)]
+pub(super) fn is_lopsided(n: usize, m: usize) -> bool {
+    n.max(m) / LOPSIDED >= n.min(m).max(1)
+}
+
 /// Merges elements `i` of one list with elements `j` of another and returns how many they have in common. `a` and `b`
 /// give the keys. Time O(i.len() + j.len()) to write the steps, with O(short * log(long / short)) comparisons if one
 /// list is [`LOPSIDED`] times longer than the other.
@@ -45,7 +51,7 @@ pub(crate) fn merge<K: Ord>(
     steps: &mut [u8],
 ) -> usize {
     let (n, m) = (i.len(), j.len());
-    if n.max(m) / LOPSIDED >= n.min(m).max(1) {
+    if is_lopsided(n, m) {
         return if n > m { search((a, i, A), (b, j, B), steps) } else { search((b, j, B), (a, i, A), steps) };
     }
     let (mut p, mut q, mut k) = (i.start, j.start, 0);

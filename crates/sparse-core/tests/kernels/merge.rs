@@ -200,6 +200,31 @@ fn few_elements_at_every_place_among_many() {
     }
 }
 
+/// Rows of all lengths around the eight elements that are merged at a time, with columns up to the largest.
+#[test]
+fn rows_around_the_length_of_a_window() {
+    let columns: [fn(i32, i32) -> i32; 5] = [
+        |_, k| i32::MAX - 2 * k,
+        |side, k| 2 * k + side,
+        |side, k| k / 9 * 18 + k % 9 + 9 * side,
+        |side, k| k * (2 + side),
+        |side, k| i32::MAX - 1 - 3 * k - side * (k % 2),
+    ];
+    let lengths: Vec<_> = (0..20).chain([24, 25, 33]).collect();
+    let (mut a, mut b, mut rows) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for column in columns {
+        for &n in &lengths {
+            for &m in &lengths {
+                a.extend((0..n).map(|k| (rows, column(0, k))));
+                b.extend((0..m).map(|k| (rows, column(1, k))));
+                rows += 1;
+            }
+        }
+    }
+    check_csr(rows, &a, &b);
+    check_csr(rows, &b, &a);
+}
+
 #[test]
 fn integers_wrap_and_halves_round_once() {
     let mut out = [0u8; 2];
