@@ -49,14 +49,14 @@ fn main() {
         };
         report(&format!("{name} forward+backward"), time(both), peers.get(&format!("{name} forward+backward")));
     }
-    for reduce in [Reduce::Assign, Reduce::Amax] {
+    for reduce in [Reduce::Assign, Reduce::Mean, Reduce::Amax] {
         let both = || {
             check_indices("put_along_axis", 0, len, &index).unwrap();
             let mut out = arr.clone();
             let record = put_recorded(&full, reduce, true, &values, &mut out).expect("few ties");
             let Record { winners, tied } = &record;
             let saved = Recorded { winners, tied, arr: &arr, values: &values, out: &out };
-            recorded_backward(&full, true, saved, &grad, [true, true])
+            recorded_backward(&full, reduce, true, saved, &grad, [true, true])
         };
         let name = reduce.name();
         report(

@@ -95,13 +95,8 @@ pub fn put_backward<T: Element>(
         }
         Reduce::Mean => {
             let layout = Layout::of::<T>(target);
-            let n = index_state(target, &layout, &Arrivals);
-            let share = layout.spread(&n, |p, n| divide(grad[p], (n + include_self as u32).max(1)));
-            let value_grad = values_grad(&|dv| gather(target, &share, dv));
-            let arr_grad = need_arr.then(|| {
-                if include_self { share } else { layout.spread(&n, |p, n| if n == 0 { grad[p] } else { T::ZERO }) }
-            });
-            [arr_grad, value_grad]
+            let counts = index_state(target, &layout, &Arrivals);
+            mean_backward(target, include_self, &layout, &counts, grad, needs)
         }
         Reduce::Mul => product::backward(target, include_self, arr, values, out, grad, needs),
         Reduce::Amax | Reduce::Amin => {
@@ -135,6 +130,28 @@ pub fn put_backward<T: Element>(
             [arr_grad, value_grad]
         }
     }
+}
+
+/// The gradients of a mean. `counts` are the numbers of values that arrive, in the order of `layout`.
+pub(super) fn mean_backward<T: Element>(
+    target: &Target<'_>,
+    include_self: bool,
+    layout: &Layout,
+    counts: &[u32],
+    grad: &[T],
+    [need_arr, need_values]: [bool; 2],
+) -> [Option<Vec<T>>; 2] {
+    // There are fewer cells than values, so the division comes before the gather.
+    let share = (need_values || include_self)
+        .then(|| layout.spread(counts, |p, n| divide(grad[p], (n + include_self as u32).max(1))));
+    let values_grad = share.as_ref().filter(|_| need_values).map(|share| {
+        let mut out = unwritten(target.values_len());
+        gather(target, share, &mut out);
+        out
+    });
+    let not_hit = || layout.spread(counts, |p, n| if n == 0 { grad[p] } else { T::ZERO });
+    let arr_grad = if include_self { share.filter(|_| need_arr) } else { need_arr.then(not_hit) };
+    [arr_grad, values_grad]
 }
 
 /// Counts the values that are equal to the result.

@@ -101,8 +101,8 @@ fn keys(target: &Target<'_>) -> Vec<usize> {
         return hubs;
     }
     let cells = len * if index.ids().1 { inner } else { 1 };
-    // Only what is read costs memory.
-    let mut counts = vec![0u32; cells];
+    // Only what is read costs memory. A count starts again from 0 when it is full, so a key may be found twice.
+    let mut counts = vec![0u8; cells];
     for slab in 0..slabs(target) {
         for start in (0..count).step_by(steps) {
             if slab + start > 0 {
@@ -114,7 +114,7 @@ fn keys(target: &Target<'_>) -> Vec<usize> {
                 for k in first..count.min(first + RUN) {
                     at_step(target, slab, k, |_, key| {
                         let count = &mut counts[key - slab * cells];
-                        *count += 1;
+                        *count = count.wrapping_add(1);
                         if *count as usize == MANY / SAMPLE {
                             hubs.push(key);
                         }

@@ -62,6 +62,12 @@ impl Layout {
         Self { outer, len, inner, width: width.max(1) }
     }
 
+    /// The row-major layout.
+    pub(super) fn plain(target: &Target<'_>) -> Self {
+        let &Target { outer, len, inner, .. } = target;
+        Self { outer, len, inner, width: inner.max(1) }
+    }
+
     /// Whether the order is row-major.
     pub(super) fn is_plain(&self) -> bool {
         self.width >= self.inner

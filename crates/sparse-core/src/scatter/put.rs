@@ -30,7 +30,7 @@ use core::hint::select_unpredictable;
 /// # Panics
 /// If a length does not agree with the target.
 pub fn put<T: Element>(target: &Target<'_>, reduce: Reduce, include_self: bool, values: &[T], out: &mut [T]) {
-    run(target, reduce, include_self, values, None, out);
+    run(target, reduce, include_self, values, None, out, None);
 }
 
 /// [`put()`] into a copy of the array. Copy and reduction are one pass if the destinations of whole rows are grouped.
@@ -45,11 +45,23 @@ pub fn put_copied<T: Element>(
     arr: &[T],
 ) -> Vec<T> {
     let mut out = unwritten(arr.len());
-    run(target, reduce, include_self, values, Some(arr), &mut out);
+    run(target, reduce, include_self, values, Some(arr), &mut out, None);
     out
 }
 
-/// `start` is the array, unless `out` already holds it.
+/// The mean of floats, which also returns the number of values that arrive at each element of the array.
+pub(super) fn put_counted<T: Element>(
+    target: &Target<'_>,
+    include_self: bool,
+    values: &[T],
+    out: &mut [T],
+) -> Vec<i32> {
+    let mut counts = unwritten(out.len());
+    run(target, Reduce::Mean, include_self, values, None, out, Some(&mut counts));
+    counts
+}
+
+/// `start` is the array, unless `out` already holds it. Only a mean of floats writes `counts`.
 fn run<T: Element>(
     target: &Target<'_>,
     reduce: Reduce,
@@ -57,6 +69,7 @@ fn run<T: Element>(
     values: &[T],
     start: Option<&[T]>,
     out: &mut [T],
+    counts: Option<&mut [i32]>,
 ) {
     let in_one_pass = match reduce {
         Reduce::Assign => true,
@@ -88,7 +101,10 @@ fn run<T: Element>(
             let store = |x: T, (sum, n): (T::Acc, u32)| {
                 if n == 0 { x } else { T::narrow(T::div(sum, T::from_count(n as usize))) }
             };
-            through(target, values, out, None, load, &Mean, store);
+            let (layout, cells) = through(target, values, out, None, load, &Mean, store);
+            if let Some(counts) = counts {
+                layout.each(&cells, counts, |_, count, (_, n)| *count = (n - include_self as u32) as i32);
+            }
         }
         Reduce::Mean => {
             let load = |x: T| if include_self { (to_i64(x), 1) } else { (0, 0) };
@@ -268,7 +284,7 @@ fn forget<S: Copy + Send + Sync>(target: &Target<'_>, layout: &Layout, from: Opt
 }
 
 /// A scatter through cells that have their own type and order: `load` each cell, `step` for each value, `store` each
-/// cell. If `from` is given, a cell that is hit starts from it.
+/// cell. If `from` is given, a cell that is hit starts from it. Returns the cells and their order.
 fn through<T: Element, S: Copy + Default + Send + Sync>(
     target: &Target<'_>,
     values: &[T],
@@ -277,13 +293,14 @@ fn through<T: Element, S: Copy + Default + Send + Sync>(
     load: impl Fn(T) -> S + Sync,
     step: &impl Step<S, T>,
     store: impl Fn(T, S) -> T + Sync,
-) {
+) -> (Layout, Vec<S>) {
     let layout = Layout::of::<S>(target);
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let mut cells: Vec<S> = layout.build(|p| load(out[p]));
     forget(target, &layout, from, &mut cells);
     scatter_rows(target, &layout, values, None, &mut cells, step);
     layout.each(&cells, out, |_, x, s| *x = store(*x, s));
+    (layout, cells)
 }
 
 /// An integer element as `i64`.

@@ -1,16 +1,22 @@
-//! Reductions that choose one value of a group (assign, amax, amin), and record which one.
+//! Reductions that record what their gradient needs.
 //!
-//! The gradient then goes to the recorded positions, without reading the index or the values again. The exception is
-//! groups with ties: for these the record holds the steps where a tie was seen.
+//! Assign, amax and amin choose one value of a group, and record which one. The gradient then goes to the recorded
+//! positions, without reading the index or the values again. The exception is groups with ties: for these the record
+//! holds the steps where a tie was seen.
+//!
+//! A mean records the size of each group, for which the gradient would walk over the index once more.
 
+use super::backward::mean_backward;
 use super::cells::scatter_rows;
 use super::layout::Layout;
+use super::put::put_counted;
 use super::step::Step;
-use super::target::{Reduce, Target};
+use super::target::{Reduce, Target, TargetIndex};
 use super::ties::same;
-use crate::memory::{unwritten, zeroed};
+use crate::memory::{unwritten, zeroed_by_all};
 use crate::narrow_limit;
 use crate::{Element, par};
+use bytemuck::cast_slice;
 use core::hint::select_unpredictable;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +26,12 @@ const OWN: i32 = -1;
 /// The array's own value was chosen, and others are equal to it.
 const OWN_TIED: i32 = i32::MIN;
 
-/// The value that [`put_recorded`] chose at each position.
+/// What [`put_recorded`] did at each position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// For each element of the array, the step `k` along the axis of the value that was chosen. -1 means the array's
     /// own value. Smaller numbers mean a tie: `-2 - k` if step `k` is the first of the equal values, `i32::MIN` if the
-    /// array's own value is.
+    /// array's own value is. For a mean, the number of values that arrived.
     pub winners: Vec<i32>,
     /// The steps of values that were equal to the value chosen so far, ascending.
     pub tied: Vec<i32>,
@@ -46,15 +52,17 @@ pub struct Recorded<'a, T> {
     pub out: &'a [T],
 }
 
-/// Whether [`put_recorded`] knows the reduction: assign, amax and amin choose one value.
+/// Whether [`put_recorded`] can tell which value was chosen: assign, amax and amin choose one.
 pub const fn records(reduce: Reduce) -> bool {
     matches!(reduce, Reduce::Assign | Reduce::Amax | Reduce::Amin)
 }
 
-/// [`put()`](super::put()) with assign, amax or amin that also returns which value was chosen at each position.
+/// [`put()`](super::put()) with assign, amax or amin that also returns which value was chosen at each position, or with
+/// a mean that returns how many values arrived.
 ///
-/// Returns `None` and leaves `out` unchanged if a record is not possible or does not pay: for another reduction, if
-/// there are so many ties that it is faster to read all values again, or if `i32` cannot count the steps.
+/// Returns `None` and leaves `out` unchanged if a record is not possible or does not pay: for another reduction, for a
+/// mean of integers or of rows (which are counted quickly), if there are so many ties that it is faster to read all
+/// values again, or if `i32` cannot count the steps.
 ///
 /// # Panics
 /// If a length does not agree with the target.
@@ -65,10 +73,14 @@ pub fn put_recorded<T: Element>(
     values: &[T],
     out: &mut [T],
 ) -> Option<Record> {
-    if target.count >= narrow_limit() || !records(reduce) {
+    let counts = reduce == Reduce::Mean && T::IS_FLOAT && matches!(target.index, TargetIndex::Full(_));
+    if target.count >= narrow_limit() || !(counts || records(reduce)) {
         return None;
     }
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
+    if counts {
+        return Some(Record { winners: put_counted(target, include_self, values, out), tied: Vec::new() });
+    }
     let limit = (target.count / 64).max(8);
     let ties = Ties { limit, list: Mutex::default(), full: AtomicBool::new(false) };
     let layout = Layout::of::<(T, i32)>(target);
@@ -111,16 +123,28 @@ struct Extreme<'a> {
 }
 
 impl<T: Element> Step<(T, i32), T> for Extreme<'_> {
-    // No branch depends on the data. A NaN replaces a number, and is neither larger nor smaller.
+    // The only branch that depends on the data is one that is rarely taken. A NaN is neither larger nor smaller.
     #[inline(always)]
-    #[allow(clippy::neg_cmp_op_on_partial_ord)]
     fn step(&self, cell: &mut (T, i32), v: T, k: usize) {
         let (x, chosen) = *cell;
-        let (a, b) = select_unpredictable(self.largest, (v, x), (x, v));
-        let (take, differs) = ((self.forget & (chosen == OWN)) | (!(a <= b) & !x.is_nan()), a < b);
-        cell.0 = select_unpredictable(take, v, x);
-        cell.1 = select_unpredictable(take, k as i32, chosen);
-        if !take & !differs && same(v, x) {
+        if (v < x) | (v > x) {
+            let take = ((v > x) == self.largest) | (self.forget & (chosen == OWN));
+            cell.0 = select_unpredictable(take, v, x);
+            cell.1 = select_unpredictable(take, k as i32, chosen);
+        } else {
+            self.unordered(cell, v, k);
+        }
+    }
+}
+
+impl Extreme<'_> {
+    /// A step with two equal values, or with a NaN, which replaces a number.
+    #[cold]
+    #[inline(never)]
+    fn unordered<T: Element>(&self, cell: &mut (T, i32), v: T, k: usize) {
+        if (self.forget & (cell.1 == OWN)) | (v.is_nan() & !cell.0.is_nan()) {
+            *cell = (v, k as i32);
+        } else if same(v, cell.0) {
             self.ties.note(&mut cell.1, k);
         }
     }
@@ -134,8 +158,6 @@ struct Ties {
 }
 
 impl Ties {
-    #[cold]
-    #[inline(never)]
     fn note(&self, winner: &mut i32, k: usize) {
         if self.full.load(Ordering::Relaxed) {
             return;
@@ -155,12 +177,13 @@ impl Ties {
 }
 
 /// Gradients of [`put_recorded`] with respect to the array and the values. They are the same as those of
-/// [`put_backward`](super::put_backward), in time O(array + values written).
+/// [`put_backward`](super::put_backward), in time O(array + values written). Only that of a mean reads the index.
 ///
 /// # Panics
 /// If `T` is not a float or a length does not agree with the target.
 pub fn recorded_backward<T: Element>(
     target: &Target<'_>,
+    reduce: Reduce,
     include_self: bool,
     saved: Recorded<'_, T>,
     grad: &[T],
@@ -170,6 +193,9 @@ pub fn recorded_backward<T: Element>(
     let Recorded { winners, arr, out, .. } = saved;
     assert_eq!(grad.len(), target.array_len(), "put_backward: the gradient must be [outer, len, inner]");
     assert_eq!(winners.len(), grad.len(), "put_backward: the record must be [outer, len, inner]");
+    if reduce == Reduce::Mean {
+        return mean_backward(target, include_self, &Layout::plain(target), cast_slice(winners), grad, needs);
+    }
     let &Target { len, inner, count, .. } = target;
     let ties = tied_groups(target, winners, saved.tied, &|v, p| same(saved.values[v], out[p]));
     let own_ties = |p: usize| include_self && same(arr[p], out[p]);
@@ -187,7 +213,7 @@ pub fn recorded_backward<T: Element>(
         dx
     });
     let values_grad = needs[1].then(|| {
-        let mut dv: Vec<T> = zeroed(target.values_len());
+        let mut dv: Vec<T> = zeroed_by_all(target.values_len());
         if dv.is_empty() {
             return dv;
         }
@@ -287,6 +313,7 @@ pub(super) mod dynamic {
     /// See [`recorded_backward`](crate::recorded_backward()).
     pub fn recorded_backward(
         target: &Target<'_>,
+        reduce: Reduce,
         include_self: bool,
         saved: DynRecorded<'_>,
         grad: Elements<'_>,
@@ -295,7 +322,7 @@ pub(super) mod dynamic {
         with_floats!(grad, T => {
             let [arr, values, out] = saved.reads.map(|read| read.map_or(&[][..], T::elements));
             let saved = Recorded { winners: saved.winners, tied: saved.tied, arr, values, out };
-            super::recorded_backward::<T>(target, include_self, saved, T::elements(grad), needs)
+            super::recorded_backward::<T>(target, reduce, include_self, saved, T::elements(grad), needs)
                 .map(|grad| grad.map(T::element_vec))
         })
     }

@@ -7,7 +7,7 @@ use crate::kernel_args::Put;
 use crate::options::PutTarget;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynRecorded, IdVec, Ids};
-use sparse_core::{Record, Result, Target, TargetIndex, records};
+use sparse_core::{Record, Reduce, Result, Target, TargetIndex, records};
 
 fn target(sizes: PutTarget, index: TargetIndex<'_>) -> Target<'_> {
     let PutTarget { outer, len, inner, count, .. } = sizes;
@@ -38,7 +38,8 @@ impl PutRows<HostTensor> {
         let Self { put, arr, values, record } = self;
         let (dtype, shape, reduce, include_self) = (arr.dtype(), arr.dims(), put.reduce, put.include_self);
         let (target, values) = (put.target(), values.elements());
-        let record = record && records(reduce);
+        let counts = reduce == Reduce::Mean && !put.target.along_axis;
+        let record = record && (counts || records(reduce));
         if !record && arr.is_shared() {
             let out = dynamic::put_copied(&target, reduce, include_self, values, arr.elements());
             return (out.data(shape, dtype), None);
@@ -66,7 +67,7 @@ impl PutBackward<HostTensor> {
                     unreachable!("records are of i32")
                 };
                 let saved = DynRecorded { winners, tied, reads };
-                dynamic::recorded_backward(&target, put.include_self, saved, grad.elements(), needs)
+                dynamic::recorded_backward(&target, put.reduce, put.include_self, saved, grad.elements(), needs)
             }
         };
         grads.map(|list| {

@@ -62,7 +62,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 /// - amax, amin: the gradient shared evenly among ties. `arr` is one of them only with `include_self`.
 ///
 /// Saved: the index; for mul the values and the result; for assign, amax and amin which value won (and with ties the
-/// values and the result). Deterministic. Semantics of NumPy's and Paddle's `put_along_axis`.
+/// values and the result); for mean how many values arrived, unless an index serves a whole slice. Deterministic.
+/// Semantics of NumPy's and Paddle's `put_along_axis`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
