@@ -3,7 +3,7 @@
 //! | what | names |
 //! |---|---|
 //! | a system, or least squares | [`SolverConfig`] with a [`Method`]; [`Hints`], [`Solution`], [`Report`] |
-//! | matrices by what they do | [`LinearOperator`], [`Operator`] |
+//! | matrices by what they do | [`LinearOperator`], [`Operator`], [`Batch`] |
 //! | preconditioners | [`jacobi`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!
@@ -12,17 +12,19 @@
 //!
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
-mod closure;
+mod gradient;
 mod krylov;
 mod method;
 mod operator;
 mod preconditioner;
+mod report;
 mod solver;
 mod stencil;
 
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
-pub use operator::{LinearOperator, Operator};
+pub use operator::{Batch, LinearOperator, Operator};
 pub use preconditioner::{jacobi, try_jacobi};
-pub use solver::{Hints, Report, Solution, SolverConfig};
+pub use report::{Hints, Report, Solution};
+pub use solver::SolverConfig;
 pub use stencil::{Boundary, from_diagonals, laplacian};

@@ -53,6 +53,11 @@ impl Method {
         matches!(self, Self::Cg | Self::Minres)
     }
 
+    /// Whether `|b - A x|` falls in each iteration, so that the last point is the best one.
+    pub(crate) fn is_monotone(self) -> bool {
+        !matches!(self, Self::Cg | Self::BiCgStab | Self::Idr { .. })
+    }
+
     /// Whether another try takes another way.
     pub(crate) fn is_random(self) -> bool {
         matches!(self, Self::BiCgStab | Self::Idr { .. })

@@ -1,30 +1,38 @@
 //! Solutions of linear systems, with gradients.
 
-use crate::krylov::watch::{OP, Progress, Stopped};
-use crate::krylov::{self, Outcome, Problem, apply, apply_transposed};
+use crate::gradient::{Second, on_tape};
+use crate::krylov::watch::{OP, Stopped};
+use crate::krylov::{self, Problem};
 use crate::method::Method;
-use crate::operator::{LinearOperator, Operator};
+use crate::operator::{Batch, LinearOperator, device_of};
+use crate::report::{Hints, Report, Solution};
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Erased, Exact, associate, expect, is_gpu, record};
+use sparse_ops::extend::{Exact, is_gpu, same_device, same_elements};
 use sparse_ops::{Result, SparseError};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Solves `A x = b`, or for [`Method::Lsqr`], [`Method::Lsmr`] and [`Method::Cgls`] `min |b - A x|`.
 ///
-/// The iteration ends when for each column of each system `|b - A x| <= max(relative |b|, absolute)`; of a
-/// least-squares method when `|A^T (b - A x)| <= max(relative |A^T b|, absolute)`. It is the true residual: where the
-/// one that a method keeps drifted away, the iteration goes on. A column that is solved stays while others go on.
+/// The iteration ends when for each column of each system the residual `r = b - A x` has `|r| <= max(relative |b|,
+/// absolute)`; of a least-squares method when `|A^T r| <= max(relative |A^T b|, relative |A| |r|, absolute)`, with an
+/// estimate of `|A|` from below, or `|r| <= relative |b|`. It is the true residual: where the one that a method keeps
+/// drifted away, the iteration goes on. A column that is solved stays while others go on. `A` and `b` may have any
+/// scale: the solver divides by it.
+///
+/// Rounding keeps `|r|` above about `eps |A| |x|`, so the least relative tolerance that can be reached is
+/// `eps |A| |x| / |b|`, with `eps` 6e-8 in f32 and 1e-16 in f64. It is large where `A` is nearly singular.
 ///
 /// Backward, by the implicit function: `d b = A^-T d x`, which is a second solve, and for what `A` is made of the
 /// gradient of `-(d b)^T A x` at the solution: of a sparse matrix at its stored elements (SDDMM). So memory does not
 /// grow with the iterations: `O(nnz + n F)`. `Cg` and `Minres` take `A` as symmetric there too; each stored element
-/// gets its own gradient. Gradients of least squares hold where `A` has full rank.
+/// gets its own gradient. Of least squares `d b = (A^T)^+ d x`, and `A` has a second term, with one more solve by
+/// `Lsmr` (Golub and Pereyra 1973); both hold where `A` has full rank. Of a singular square matrix there is no
+/// gradient: the second solve has in general no solution. A gradient that is not finite gives NaN.
 ///
 /// Cost of an iteration: the products of [`Method`], a few passes over its vectors, and a read of the device every
-/// `check_every` iterations.
+/// `check_every` iterations. Besides, two products and two reads a solve.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -44,74 +52,22 @@ use std::time::{Duration, Instant};
 pub struct SolverConfig {
     /// The method.
     pub method: Method,
-    /// The largest residual by the size of `b`. f32 reaches about 1e-6.
+    /// The largest residual by the size of `b`.
     #[config(default = 1e-5)]
     pub relative: f64,
     /// A residual that is small enough whatever the size of `b`.
     #[config(default = 0.0)]
     pub absolute: f64,
-    /// The most iterations. The default is ten times the number of rows of one system.
+    /// The most iterations. The default is ten times the larger number of rows and columns of one system.
     pub max_iterations: Option<usize>,
     /// How many iterations pass between two reads of the device. The default is 1 on a CPU and 10 on a GPU.
     pub check_every: Option<usize>,
-    /// Gives the last point if the tolerance is not reached, instead of an error.
+    /// Gives the last point if the tolerance is not reached, instead of an error. A column that got worse keeps the
+    /// point before where the residual of the method may not rise: all but `Cg`, `BiCgStab` and `Idr`.
     #[config(default = false)]
     pub accept_unsolved: bool,
-}
-
-/// What a solve may be given besides the system.
-#[derive(Default)]
-pub struct Hints<'a, const D: usize> {
-    /// Where it begins, of the shape of the solution; else at 0. No gradient reaches it.
-    pub start: Option<Tensor<D>>,
-    /// About the inverse of `A`; see [`jacobi`](crate::jacobi()). No gradient reaches it.
-    pub preconditioner: Option<&'a dyn LinearOperator>,
-    /// Called after each look at the residual.
-    pub progress: Option<Progress<'a>>,
-}
-
-impl<const D: usize> fmt::Debug for Hints<'_, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hints").field("preconditioner", &self.preconditioner).finish_non_exhaustive()
-    }
-}
-
-/// A solution and how it was reached.
-#[derive(Debug)]
-pub struct Solution<const D: usize> {
-    /// The solution.
-    pub x: Tensor<D>,
-    /// How it was reached.
-    pub report: Report,
-}
-
-/// How a solve went.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// Why it ended.
-    pub stopped: Stopped,
-    /// Iterations, each with the products of the [`Method`].
-    pub iterations: usize,
-    /// The true residual of each column of each system, by the size of its right-hand side.
-    pub residuals: Vec<f64>,
-    /// The iterations at which the device was read, with the largest residual by the size of its right-hand side.
-    pub history: Vec<(usize, f64)>,
-    /// How long it took.
-    pub time: Duration,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let worst = self.residuals.iter().copied().fold(0.0, f64::max);
-        let why = match self.stopped {
-            Stopped::Converged => "solved",
-            Stopped::Iterations => "stopped by the limit",
-            Stopped::Stagnated => "got no nearer",
-            Stopped::Cancelled => "cancelled",
-        };
-        let (iterations, seconds) = (self.iterations, self.time.as_secs_f64());
-        write!(f, "{why} after {iterations} iterations in {seconds:.2} s with a relative residual of {worst:.1e}")
-    }
+    /// The same of the solves in the backward pass, instead of a panic. The default is `accept_unsolved`.
+    pub accept_unsolved_gradient: Option<bool>,
 }
 
 impl SolverConfig {
@@ -121,15 +77,16 @@ impl SolverConfig {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if `a` is not square (least squares apart), or `b` does not fit; `unsupported_dtype`; those of
-    /// the products; `invalid` for a tolerance that is no number from 0 on, if `Cg` sees that `a` is not positive
-    /// definite, if a number is not finite, or if the tolerance is not reached: the message is the [`Report`].
+    /// `shape_mismatch` if `a` is not square (least squares apart), or `b` does not fit; `unsupported_dtype`,
+    /// `dtype_mismatch`, `device_mismatch`; those of the products; `invalid` for a tolerance that is no number from 0
+    /// on, if `Cg` sees that `a` is not positive definite, if numbers are not finite, if something is tracked and `a`
+    /// has no transposed product for the gradient, or if the tolerance is not reached: the message is the [`Report`].
     ///
     /// # Panics
     ///
-    /// In the backward pass, if the second solve does not reach the tolerance (unless `accept_unsolved`).
+    /// In the backward pass, if a solve does not reach the tolerance (unless `accept_unsolved_gradient`).
     #[or_panic]
-    pub fn try_solve<const D: usize>(&self, a: &impl LinearOperator, b: Tensor<D>) -> Result<Tensor<D>> {
+    pub fn try_solve<const D: usize>(&self, a: &dyn LinearOperator, b: Tensor<D>) -> Result<Tensor<D>> {
         self.try_solve_with(a, b, Hints::default()).map(|solution| solution.x)
     }
 
@@ -137,79 +94,128 @@ impl SolverConfig {
     ///
     /// # Errors
     ///
-    /// Those of [`try_solve`](Self::try_solve); `shape_mismatch` if a hint does not fit; `invalid` for a
-    /// preconditioner of `Lsqr` or `Lsmr`, which have none (solve with the product `A R`, then `x = R y`).
+    /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if a hint does
+    /// not fit; `invalid` for a preconditioner of `Lsqr` or `Lsmr`, which have none (solve with the product `A R`, then
+    /// `x = R y`), and for a start or a preconditioner of a matrix with more columns than rows: the shortest solution
+    /// depends on neither.
     pub fn try_solve_with<const D: usize>(
         &self,
         a: &dyn LinearOperator,
         b: Tensor<D>,
         hints: Hints<'_, D>,
     ) -> Result<Solution<D>> {
-        let start = Instant::now();
+        let clock = clock();
         let Sizes { systems, rows, cols, width } = self.sizes(a, &b)?;
         let mut out_dims = b.dims();
-        out_dims[usize::from(a.batch().is_some())] = cols;
-        if let Some(at) = &hints.start
-            && at.dims() != out_dims
-        {
-            let rule = "the start {right} must have the shape of the solution {left}";
-            return Err(SparseError::shape_mismatch(OP, rule, out_dims, at.dims()));
-        }
-        if let Some(preconditioner) = hints.preconditioner {
-            if matches!(self.method, Method::Lsqr | Method::Lsmr) {
-                let message = "use Cgls with a preconditioner, or solve with the product A R, got one of Lsqr or Lsmr";
-                return Err(SparseError::invalid(OP, message));
-            }
-            if preconditioner.dims() != [systems * cols; 2] {
-                let rule = "the preconditioner {right} must be square, with a row for each unknown of {left}";
-                return Err(SparseError::shape_mismatch(OP, rule, a.dims(), preconditioner.dims()));
-            }
-        }
-        if systems * rows * cols * width == 0 {
+        out_dims[usize::from(matches!(a.batch(), Batch::Systems(_)))] = cols;
+        self.check_hints(a, &b, &hints, out_dims)?;
+        if [systems, rows, cols, width].contains(&0) {
             let x = Tensor::zeros(out_dims, (&b.device(), b.dtype()));
-            let (stopped, time) = (Stopped::Converged, start.elapsed());
+            let (stopped, time) = (Stopped::Converged, clock.map_or(Duration::ZERO, |clock| clock.elapsed()));
             let report = Report { stopped, iterations: 0, residuals: vec![], history: vec![], time };
             return Ok(Solution { x, report });
         }
-        let plain = a.valid();
-        let most = self.max_iterations.unwrap_or(10 * rows.max(cols));
+        let plain = a.without_tape();
+        let most = self.max_iterations.unwrap_or(rows.max(cols).saturating_mul(10));
         let every = self.check_every.unwrap_or(if is_gpu(&b.device()) { 10 } else { 1 });
-        let own = Inner { config: self.clone(), most, every };
-        let preconditioner = hints.preconditioner.map(LinearOperator::valid);
+        let preconditioner = hints.preconditioner.map(LinearOperator::without_tape);
         let columns = b.reshape(Exact([systems, rows, width]));
         let problem = Problem {
             a: &plain,
             preconditioner: preconditioner.as_ref(),
             b: columns.clone().inner(),
             start: hints.start.map(|start| start.inner().reshape(Exact([systems, cols, width]))),
-            relative: self.relative,
+            relative: vec![self.relative; systems * width],
             absolute: self.absolute,
             most,
             every,
         };
-        let Outcome { x, stopped, iterations, history, residuals } =
-            krylov::run(&self.method, problem, hints.progress)?;
-        let report = Report { stopped, iterations, residuals, history, time: start.elapsed() };
-        if stopped != Stopped::Converged && !self.accept_unsolved {
-            let message = format!(
-                "use a larger tolerance than {:e}, more iterations, a preconditioner or another method: {report}",
-                self.relative
-            );
-            return Err(SparseError::invalid(OP, message));
+        let outcome = krylov::run(&self.method, problem, hints.progress)?;
+        if let Some(trouble) = outcome.trouble {
+            return Err(trouble);
         }
-        let x = own.on_tape(a, plain, preconditioner, columns, x)?;
+        let report = Report {
+            stopped: outcome.stopped,
+            iterations: outcome.iterations,
+            residuals: outcome.residuals,
+            history: outcome.history,
+            time: clock.map_or(Duration::ZERO, |clock| clock.elapsed()),
+        };
+        if report.stopped != Stopped::Converged && !self.accept_unsolved {
+            return Err(self.unsolved(&report));
+        }
+        let device = device_of([Some(columns.device()), a.device()]).filter(|device| device.is_autodiff());
+        let x = match device {
+            None => outcome.x,
+            Some(device) => {
+                let second = Second {
+                    method: self.method,
+                    a: plain,
+                    preconditioner,
+                    relative: outcome.relative,
+                    most,
+                    every,
+                    accept_unsolved: self.accept_unsolved_gradient.unwrap_or(self.accept_unsolved),
+                };
+                on_tape(a, second, columns, outcome.x, &device)?
+            }
+        };
         Ok(Solution { x: x.reshape(Exact(out_dims)), report })
     }
 
-    fn sizes<const D: usize>(&self, a: &dyn LinearOperator, b: &Tensor<D>) -> Result<Sizes> {
-        let ([rows, cols], batch, dims) = (a.dims(), a.batch(), b.dims());
-        let systems = batch.unwrap_or(1);
-        if rows != cols && !self.method.is_least_squares() {
-            let rule = "the matrix must be square, or use a method of least squares";
-            return Err(SparseError::shape_mismatch(OP, rule, [rows, cols], [cols, cols]));
+    fn unsolved(&self, report: &Report) -> SparseError {
+        let advice = match report.stopped {
+            Stopped::Cancelled => "the progress callback must not end the solve, or use accept_unsolved".to_string(),
+            _ => format!(
+                "use a larger tolerance than {:e}, more iterations, a preconditioner or another method",
+                self.relative
+            ),
+        };
+        SparseError::invalid(OP, format!("{advice}: {report}"))
+    }
+
+    fn check_hints<const D: usize>(
+        &self,
+        a: &dyn LinearOperator,
+        b: &Tensor<D>,
+        hints: &Hints<'_, D>,
+        out_dims: [usize; D],
+    ) -> Result<()> {
+        let [rows, cols] = a.dims();
+        if self.method.is_least_squares() && cols > rows && (hints.start.is_some() || hints.preconditioner.is_some()) {
+            let message = "leave out the start and the preconditioner: of a matrix with more columns than rows the \
+                           solution is the shortest one";
+            return Err(SparseError::invalid(OP, message));
         }
-        let [rows, cols] = [rows, cols].map(|size| size.checked_div(systems).unwrap_or(0));
-        let head: Vec<usize> = batch.into_iter().chain([rows]).collect();
+        if let Some(start) = &hints.start {
+            if start.dims() != out_dims {
+                let rule = "the start {right} must have the shape of the solution {left}";
+                return Err(SparseError::shape_mismatch(OP, rule, out_dims, start.dims()));
+            }
+            same_elements(OP, b, start)?;
+        }
+        let Some(preconditioner) = hints.preconditioner else { return Ok(()) };
+        if matches!(self.method, Method::Lsqr | Method::Lsmr) {
+            let message = "use Cgls with a preconditioner, or solve with the product A R, got one of Lsqr or Lsmr";
+            return Err(SparseError::invalid(OP, message));
+        }
+        if preconditioner.dims() != [cols; 2] {
+            let rule = "the preconditioner {right} must be square, with a row for each unknown of {left}";
+            return Err(SparseError::shape_mismatch(OP, rule, a.dims(), preconditioner.dims()));
+        }
+        preconditioner.device().map_or(Ok(()), |device| same_device(OP, &b.device(), &device))
+    }
+
+    fn sizes<const D: usize>(&self, a: &dyn LinearOperator, b: &Tensor<D>) -> Result<Sizes> {
+        let (all, dims) = (a.dims(), b.dims());
+        if all[0] != all[1] && !self.method.is_least_squares() {
+            let rule = "the matrix must be square, or use a method of least squares";
+            return Err(SparseError::shape_mismatch(OP, rule, all, [all[1]; 2]));
+        }
+        let (systems, [rows, cols], head) = match a.batch() {
+            Batch::Systems([systems, rows, cols]) => (systems, [rows, cols], vec![systems, rows]),
+            Batch::One | Batch::Any => (1, all, vec![all[0]]),
+        };
         if D < head.len() || D > head.len() + 1 || dims[..head.len()] != head[..] {
             let rule = "the right-hand side {left} must have the rows of {right}, and columns or none";
             return Err(SparseError::shape_mismatch(OP, rule, dims, head));
@@ -224,8 +230,11 @@ impl SolverConfig {
             return Err(SparseError::invalid(OP, "the number of directions or shadows must be at least 1, got 0"));
         }
         if b.dtype().size() < 4 || !b.dtype().is_float() {
-            let dtype = format!("{:?}", b.dtype());
+            let dtype = format!("{:?}", b.dtype()).to_lowercase();
             return Err(SparseError::unsupported_dtype(OP, "a linear system", dtype));
+        }
+        if let Some(device) = a.device() {
+            same_device(OP, &device, &b.device())?;
         }
         Ok(Sizes { systems, rows, cols, width: dims[head.len()..].iter().product() })
     }
@@ -238,98 +247,7 @@ struct Sizes {
     width: usize,
 }
 
-/// What the second solve needs.
-#[derive(Debug, Clone)]
-struct Inner {
-    config: SolverConfig,
-    most: usize,
-    every: usize,
-}
-
-/// The second solve: its inverse maps the gradient of the solution to that of the residual.
-#[derive(Debug)]
-struct Adjoint {
-    inner: Inner,
-    method: Method,
-    a: Operator,
-    preconditioner: Option<Operator>,
-}
-
-impl Adjoint {
-    fn solve(&self, grad: Tensor<3>) -> Tensor<3> {
-        let Self { inner: Inner { config, most, every }, method, a, preconditioner } = self;
-        let problem = Problem {
-            a,
-            preconditioner: preconditioner.as_ref(),
-            b: grad,
-            start: None,
-            relative: config.relative,
-            absolute: 0.0,
-            most: *most,
-            every: *every,
-        };
-        let outcome = expect(krylov::run(method, problem, None));
-        let (solved, iterations) = (outcome.stopped == Stopped::Converged, outcome.iterations);
-        assert!(
-            solved || config.accept_unsolved,
-            "{OP}: the backward pass must reach the tolerance, got a relative residual of {:.1e} after {iterations} \
-             iterations",
-            outcome.residuals.iter().copied().fold(0.0, f64::max)
-        );
-        outcome.x
-    }
-}
-
-impl Inner {
-    /// The solution on the tape, through its residual: `x + A^-1 (b - A x)` is `x`, and its derivative by the residual
-    /// is `A^-1`. The tape of the products leads from the residual to what `A` is made of.
-    fn on_tape(
-        self,
-        a: &dyn LinearOperator,
-        plain: Operator,
-        preconditioner: Option<Operator>,
-        b: Tensor<3>,
-        x: Tensor<3>,
-    ) -> Result<Tensor<3>> {
-        let device = b.device();
-        if !device.is_autodiff() {
-            return Ok(x);
-        }
-        let method = self.config.method;
-        let residual = |x: &Tensor<3>, b: Tensor<3>| Ok(b - apply(a, &associate(x.clone(), &device))?);
-        let put = |x: Tensor<3>, residual: &Tensor<3>, adjoint: Adjoint| {
-            record(x, [Erased::from(residual)], adjoint, |adjoint, grad, _| [Some(adjoint.solve(grad).into())])
-        };
-        if !method.is_least_squares() {
-            let (a, preconditioner) = match method.is_symmetric() {
-                true => (plain, preconditioner),
-                false => (plain.transposed(), preconditioner.map(Operator::transposed)),
-            };
-            let residual = residual(&x, b)?;
-            return Ok(put(x, &residual, Adjoint { inner: self, method, a, preconditioner }));
-        }
-        let [rows, cols] = a.dims();
-        let transposed = plain.clone().transposed();
-        let (inner, method) = (self.clone(), Method::Cg);
-        if rows >= cols {
-            // The residual of the normal equations.
-            let normal = apply_transposed(a, &residual(&x, b)?)?;
-            return Ok(put(x, &normal, Adjoint { inner, method, a: transposed * plain, preconditioner }));
-        }
-        // The shortest solution is A^T y, with A A^T y = b.
-        let problem = Problem {
-            a: &transposed,
-            preconditioner: None,
-            b: x,
-            start: None,
-            relative: self.config.relative,
-            absolute: 0.0,
-            most: self.most,
-            every: self.every,
-        };
-        let y = krylov::run(&Method::Lsmr, problem, None)?.x;
-        let x = apply_transposed(a, &associate(y.clone(), &device))?;
-        let adjoint = Adjoint { inner, method, a: plain * transposed, preconditioner: None };
-        apply_transposed(a, &put(y, &(b - apply(a, &x)?), adjoint))
-    }
+/// In a browser, asking for the time panics.
+fn clock() -> Option<Instant> {
+    (!cfg!(all(target_family = "wasm", target_os = "unknown"))).then(Instant::now)
 }

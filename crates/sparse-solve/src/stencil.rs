@@ -42,9 +42,13 @@ pub fn laplacian(
     if grid.is_empty() {
         return Err(SparseError::empty_input(OP, "the grid must have at least one dim"));
     }
-    let elements = grid.iter().map(|&n| n as u128).product::<u128>() * (2 * grid.len() as u128 + 1);
-    if elements > i64::MAX as u128 / 2 {
-        return Err(SparseError::overflow(OP, "the number of elements", i64::MAX as u128, elements));
+    // Of a grid without points the others are not multiplied: that may overflow.
+    let grid = if grid.contains(&0) { &[0][..] } else { grid };
+    let each = 2 * grid.len() as u128 + 1;
+    let elements = grid.iter().try_fold(each, |all, &n| all.checked_mul(n as u128)).unwrap_or(u128::MAX);
+    let limit = (i64::MAX as u128 / 2).min(usize::MAX as u128);
+    if elements > limit {
+        return Err(SparseError::overflow(OP, "the number of elements", limit, elements));
     }
     let points: usize = grid.iter().product();
     let (mut rows, mut cols, mut values) = (vec![], vec![], vec![]);

@@ -9,13 +9,10 @@ use sparse_ops::Result;
 ///
 /// The first attempt has the residual as its shadow. Where that breaks down (as it does if `r^T A r = 0`), another one
 /// has a random vector.
-pub fn sweep(
-    system: &System<'_>,
-    Point { mut x, mut residual }: Point,
-    attempt: usize,
-    watch: &mut Watch<'_>,
-) -> Result<Vectors> {
-    let shadow = if attempt == 0 { residual.clone() } else { random(attempt, &residual) };
+pub fn sweep(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let Point { mut x, mut residual, .. } = point;
+    let n = residual.dims()[1];
+    let shadow = if attempt == 0 { residual.clone() } else { random(attempt, n, &residual) };
     let (size, mut rho) = (norm(&residual), dot(&shadow, &residual));
     let mut direction = residual.clone();
     let mut open = system.open(&size);
@@ -30,7 +27,9 @@ pub fn sweep(
         x = x + near * alpha.clone() + near_half * omega.clone();
         residual = half - half_image * omega.clone();
         let size = norm(&residual);
-        if watch.ends(&size)? {
+        // A column whose two lengths are 0 does the same for ever.
+        let moved = alpha.clone().abs() + omega.clone().abs();
+        if watch.ends_or_sticks(&size, &moved, |moved| moved == 0.0) {
             return Ok(x);
         }
         open = system.open(&size);

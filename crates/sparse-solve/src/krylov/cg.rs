@@ -1,12 +1,16 @@
 //! Conjugate gradients, for symmetric positive definite matrices.
 
 use super::system::{Point, System};
-use super::vectors::{Vectors, dot, norm, ratio};
-use super::watch::{OP, Watch, numbers};
-use sparse_ops::{Result, SparseError};
+use super::vectors::{Vectors, dot, indicator, norm, ratio};
+use super::watch::Watch;
+use sparse_ops::Result;
+
+const ASKED: &str = "the matrix and the preconditioner must be symmetric positive definite (use Minres, or a method \
+                     for any matrix), got d^T A d <= 0";
 
 /// Hestenes and Stiefel 1952, with a preconditioner.
-pub fn sweep(system: &System<'_>, Point { mut x, mut residual }: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let Point { mut x, mut residual, .. } = point;
     let z = system.precondition(&residual)?;
     let (mut open, mut rz) = (system.open(&norm(&residual)), dot(&residual, &z));
     let mut direction = z;
@@ -15,22 +19,12 @@ pub fn sweep(system: &System<'_>, Point { mut x, mut residual }: Point, watch: &
     loop {
         let image = system.apply(&direction)?;
         let curvature = dot(&direction, &image);
-        let negative = curvature.clone().lower_equal_elem(0.0).float().cast(open.dtype());
-        indefinite = indefinite + negative * open.clone();
+        indefinite = indefinite + indicator(curvature.clone().lower_equal_elem(0.0), &open) * open.clone();
         let length = ratio(rz.clone(), curvature) * open.clone();
         x = x + direction.clone() * length.clone();
         residual = residual - image * length;
         let size = norm(&residual);
-        let ends = watch.ends(&size)?;
-        if watch.looks() && numbers(&indefinite).iter().any(|&count| count > 0.0) {
-            let message = format!(
-                "the matrix and the preconditioner must be symmetric positive definite, got d^T A d <= 0 up to \
-                 iteration {}: use Minres, or a method for any matrix",
-                watch.iterations
-            );
-            return Err(SparseError::invalid(OP, message));
-        }
-        if ends {
+        if watch.ends_unless(&size, &indefinite, ASKED) {
             return Ok(x);
         }
         open = system.open(&size);

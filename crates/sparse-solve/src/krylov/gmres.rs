@@ -1,9 +1,9 @@
 //! Generalised minimal residuals, for any square matrix.
 
 use super::system::{Point, System};
-use super::vectors::{Numbers, Vectors, dot, norm, ratio};
-use super::watch::{Watch, numbers};
-use burn::tensor::{Tensor, TensorData};
+use super::vectors::{Numbers, Vectors, dot, from_host, unit};
+use super::watch::{Column, Watch, columns};
+use burn::tensor::Tensor;
 use sparse_ops::Result;
 use sparse_ops::extend::read_data;
 
@@ -13,14 +13,15 @@ use sparse_ops::extend::read_data;
 /// Coefficients stay on the device until somebody looks. The small least-squares problems are solved on the host.
 pub fn cycle(
     system: &System<'_>,
-    Point { x, residual }: Point,
+    Point { x, residual, .. }: Point,
     (restart, flexible): (usize, bool),
+    start: &[Column],
     watch: &mut Watch<'_>,
 ) -> Result<Vectors> {
-    let first = norm(&residual);
-    let mut basis = vec![residual * ratio(first.ones_like(), first.clone())];
+    let (direction, first) = unit(residual);
+    let mut basis = vec![direction];
     let mut images: Vec<Vectors> = vec![];
-    let mut rotations: Vec<Rotations> = numbers(&first).into_iter().map(Rotations::new).collect();
+    let mut rotations: Vec<Rotations> = start.iter().map(|column| Rotations::new(column.residual)).collect();
     let mut unread: Vec<Numbers> = vec![];
     loop {
         let last = basis.last().expect("it begins with one");
@@ -35,13 +36,13 @@ pub fn cycle(
             image = image - direction.clone() * along.clone();
             column.push(along);
         }
-        let size = norm(&image);
-        basis.push(image * ratio(size.ones_like(), size.clone()));
+        let (direction, size) = unit(image);
+        basis.push(direction);
         column.push(size);
         unread.push(Tensor::cat(column, 1));
         watch.iterations += 1;
         let full = basis.len() > restart;
-        if !full && !watch.looks() {
+        if !full && !watch.is_due() {
             continue;
         }
         for column in read_columns(std::mem::take(&mut unread)) {
@@ -49,17 +50,17 @@ pub fn cycle(
                 own.push(column.iter().map(|entries| entries[at]).collect());
             }
         }
-        let residuals = rotations.iter().map(|own| own.residual).collect();
-        if watch.judge(residuals)? || full {
+        let residuals: Vec<f64> = rotations.iter().map(|own| own.residual).collect();
+        let ends = watch.judge(&columns(&residuals, None));
+        if ends || full {
+            watch.full = !ends;
             break;
         }
     }
-    let [systems, _, width] = first.dims();
-    let solutions: Vec<Vec<f64>> = rotations.iter().map(Rotations::solve).collect();
-    let factor = |step: usize| {
-        let list: Vec<f64> = solutions.iter().map(|own| own[step]).collect();
-        Tensor::<3>::from_data(TensorData::new(list, [systems, 1, width]), (&first.device(), first.dtype()))
-    };
+    // A column that is solved stays.
+    let solve = |(own, open): (&Rotations, bool)| if open { own.solve() } else { vec![0.0; own.columns.len()] };
+    let solutions: Vec<Vec<f64>> = rotations.iter().zip(watch.open(start)).map(solve).collect();
+    let factor = |step: usize| from_host(solutions.iter().map(|own| own[step]).collect(), &first);
     let directions = if flexible { &images } else { &basis[..basis.len() - 1] };
     let sum = directions.iter().enumerate().map(|(step, own)| own.clone() * factor(step)).reduce(|sum, own| sum + own);
     let sum = sum.expect("at least one direction");

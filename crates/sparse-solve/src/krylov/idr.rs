@@ -8,12 +8,14 @@ use sparse_ops::Result;
 /// IDR(s) with bi-orthogonal residuals (van Gijzen and Sonneveld 2011), preconditioned on the right.
 pub fn sweep(
     system: &System<'_>,
-    Point { mut x, mut residual }: Point,
+    point: Point,
     (shadows, attempt): (usize, usize),
     watch: &mut Watch<'_>,
 ) -> Result<Vectors> {
-    let count = shadows.min(residual.dims()[1]);
-    let shadows: Vec<Vectors> = (0..count).map(|own| random(attempt * count + own, &residual)).collect();
+    let Point { mut x, mut residual, .. } = point;
+    let n = residual.dims()[1];
+    let count = shadows.min(n);
+    let shadows: Vec<Vectors> = (0..count).map(|own| random(attempt * count + own, n, &residual)).collect();
     let size = norm(&residual);
     let (zeros, none) = (residual.zeros_like(), size.zeros_like());
     let (mut images, mut steps) = (vec![zeros.clone(); count], vec![zeros; count]);
@@ -21,6 +23,10 @@ pub fn sweep(
     let identity = |i: usize, j: usize| if i == j { none.ones_like() } else { none.clone() };
     let mut products: Vec<Vec<Numbers>> = (0..count).map(|i| (0..count).map(|j| identity(i, j)).collect()).collect();
     let (mut omega, mut open) = (none.ones_like(), system.open(&size));
+    // Steps of length 0, one after the other. A column that has no other for a whole round is stuck.
+    let mut rests = none.clone();
+    let rested = |rests: Numbers, length: &Numbers| (rests + 1.0).mask_fill(length.clone().not_equal_elem(0.0), 0.0);
+    let stuck = |rests: f64| rests > count as f64;
     loop {
         let mut along: Vec<Numbers> = shadows.iter().map(|shadow| dot(shadow, &residual)).collect();
         for k in 0..count {
@@ -53,7 +59,8 @@ pub fn sweep(
             x = x + step.clone() * length.clone();
             (images[k], steps[k]) = (image, step);
             let size = norm(&residual);
-            if watch.ends(&size)? {
+            rests = rested(rests, &length);
+            if watch.ends_or_sticks(&size, &rests, stuck) {
                 return Ok(x);
             }
             open = system.open(&size);
@@ -71,9 +78,10 @@ pub fn sweep(
         omega = ratio(product, own) * longer.ones_like().mask_where(small, longer);
         let length = omega.clone() * open;
         x = x + near * length.clone();
-        residual = residual - image * length;
+        residual = residual - image * length.clone();
         let size = norm(&residual);
-        if watch.ends(&size)? {
+        rests = rested(rests, &length);
+        if watch.ends_or_sticks(&size, &rests, stuck) {
             return Ok(x);
         }
         open = system.open(&size);

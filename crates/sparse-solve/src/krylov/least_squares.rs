@@ -1,14 +1,14 @@
 //! Least squares, for matrices of any shape. The residual of a method is that of the normal equations, `A^T (b - A x)`.
 
 use super::system::{Point, System};
-use super::vectors::{Numbers, Vectors, dot, hypot, norm, ratio};
+use super::vectors::{Numbers, Vectors, dot, hypot, norm, ratio, unit};
 use super::watch::Watch;
 use sparse_ops::Result;
 
 /// Conjugate gradients on the normal equations (Hestenes and Stiefel 1952). The preconditioner is one of `A^T A`.
-pub fn cgls(system: &System<'_>, Point { mut x, mut residual }: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
-    let normal = system.apply_transposed(&residual)?;
-    let mut open = system.open(&norm(&normal));
+pub fn cgls(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let Point { mut x, mut residual, normal } = point;
+    let mut open = system.open_at(&norm(&normal), &norm(&residual));
     let z = system.precondition(&normal)?;
     let (mut gamma, mut direction) = (dot(&normal, &z), z);
     loop {
@@ -17,11 +17,11 @@ pub fn cgls(system: &System<'_>, Point { mut x, mut residual }: Point, watch: &m
         x = x + direction.clone() * length.clone();
         residual = residual - image * length;
         let normal = system.apply_transposed(&residual)?;
-        let size = norm(&normal);
-        if watch.ends(&size)? {
+        let (size, left) = (norm(&normal), norm(&residual));
+        if watch.ends_at(&size, &left) {
             return Ok(x);
         }
-        open = system.open(&size);
+        open = system.open_at(&size, &left);
         let z = system.precondition(&normal)?;
         let next = dot(&normal, &z);
         direction = z + direction * ratio(next.clone(), gamma);
@@ -37,17 +37,12 @@ struct Bidiagonal {
     beta: Numbers,
 }
 
-/// A vector of length 1 and its length before; 0 stays 0.
-fn unit(x: Vectors) -> (Vectors, Numbers) {
-    let size = norm(&x);
-    (x * ratio(size.ones_like(), size.clone()), size)
-}
-
 impl Bidiagonal {
-    fn new(system: &System<'_>, residual: Vectors) -> Result<Self> {
+    /// With `A^T residual`.
+    fn new(residual: Vectors, normal: Vectors) -> Self {
         let (u, beta) = unit(residual);
-        let (v, alpha) = unit(system.apply_transposed(&u)?);
-        Ok(Self { u, v, alpha, beta })
+        let (v, alpha) = unit(normal * ratio(beta.ones_like(), beta.clone()));
+        Self { u, v, alpha, beta }
     }
 
     fn step(&mut self, system: &System<'_>) -> Result<()> {
@@ -58,10 +53,10 @@ impl Bidiagonal {
 }
 
 /// Paige and Saunders 1982.
-pub fn lsqr(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
-    let mut lines = Bidiagonal::new(system, residual)?;
+pub fn lsqr(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let (mut x, mut lines) = (point.x, Bidiagonal::new(point.residual, point.normal));
     let (mut w, mut phi_bar, mut rho_bar) = (lines.v.clone(), lines.beta.clone(), lines.alpha.clone());
-    let mut open = system.open(&(phi_bar.clone() * rho_bar.clone()));
+    let mut open = system.open_at(&(phi_bar.clone() * rho_bar.clone()), &phi_bar);
     loop {
         lines.step(system)?;
         let rho = hypot(&rho_bar, &lines.beta);
@@ -73,27 +68,60 @@ pub fn lsqr(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut W
         x = x + w.clone() * (ratio(phi, rho.clone()) * open);
         w = lines.v.clone() - w * ratio(theta, rho);
         let size = phi_bar.clone() * lines.alpha.clone() * cos.abs();
-        if watch.ends(&size)? {
+        if watch.ends_at(&size, &phi_bar) {
             return Ok(x);
         }
-        open = system.open(&size);
+        open = system.open_at(&size, &phi_bar);
+    }
+}
+
+/// `|b - A x|` of Lsmr (Fong and Saunders 2011, section 5.1), whose names these are.
+struct Length {
+    beta: Numbers,
+    beta_dot: Numbers,
+    rho_dot: Numbers,
+    theta: Numbers,
+    tau: Numbers,
+    zeta: Numbers,
+}
+
+impl Length {
+    fn new(beta: &Numbers) -> Self {
+        let zero = beta.zeros_like();
+        let [beta_dot, theta, tau, zeta] = std::array::from_fn(|_| zero.clone());
+        Self { beta: beta.clone(), beta_dot, rho_dot: zero.ones_like(), theta, tau, zeta }
+    }
+
+    fn step(&mut self, [cos, sin]: [Numbers; 2], theta_bar: &Numbers, rho_bar: &Numbers, zeta: &Numbers) -> Numbers {
+        let beta_hat = cos * self.beta.clone();
+        self.beta = sin.neg() * self.beta.clone();
+        let rho = hypot(&self.rho_dot, theta_bar);
+        let (cos, sin) = (ratio(self.rho_dot.clone(), rho.clone()), ratio(theta_bar.clone(), rho.clone()));
+        let old_theta = std::mem::replace(&mut self.theta, sin.clone() * rho_bar.clone());
+        self.rho_dot = cos.clone() * rho_bar.clone();
+        self.beta_dot = cos * beta_hat - sin * self.beta_dot.clone();
+        let old_zeta = std::mem::replace(&mut self.zeta, zeta.clone());
+        self.tau = ratio(old_zeta - old_theta * self.tau.clone(), rho);
+        let tau_dot = ratio(zeta.clone() - self.theta.clone() * self.tau.clone(), self.rho_dot.clone());
+        hypot(&(self.beta_dot.clone() - tau_dot), &self.beta)
     }
 }
 
 /// Fong and Saunders 2011.
-pub fn lsmr(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
-    let mut lines = Bidiagonal::new(system, residual)?;
+pub fn lsmr(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let (mut x, mut lines) = (point.x, Bidiagonal::new(point.residual, point.normal));
     let (mut h, mut h_bar) = (lines.v.clone(), lines.v.zeros_like());
     let mut zeta_bar = lines.alpha.clone() * lines.beta.clone();
-    let mut open = system.open(&zeta_bar);
+    let mut open = system.open_at(&zeta_bar, &lines.beta);
+    let mut length = Length::new(&lines.beta);
     let (mut alpha_bar, one) = (lines.alpha.clone(), zeta_bar.ones_like());
     let (mut rho, mut rho_bar, mut cos_bar, mut sin_bar) = (one.clone(), one.clone(), one, zeta_bar.zeros_like());
     loop {
         lines.step(system)?;
         let old_rho = std::mem::replace(&mut rho, hypot(&alpha_bar, &lines.beta));
         let (cos, sin) = (ratio(alpha_bar, rho.clone()), ratio(lines.beta.clone(), rho.clone()));
-        let theta = sin * lines.alpha.clone();
-        alpha_bar = cos * lines.alpha.clone();
+        let theta = sin.clone() * lines.alpha.clone();
+        alpha_bar = cos.clone() * lines.alpha.clone();
         let theta_bar = sin_bar * rho.clone();
         let own = cos_bar * rho.clone();
         let old_rho_bar = std::mem::replace(&mut rho_bar, hypot(&own, &theta));
@@ -101,13 +129,14 @@ pub fn lsmr(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut W
         sin_bar = ratio(theta.clone(), rho_bar.clone());
         let zeta = cos_bar.clone() * zeta_bar.clone();
         zeta_bar = sin_bar.clone().neg() * zeta_bar;
+        let left = length.step([cos, sin], &theta_bar, &rho_bar, &zeta);
         h_bar = h.clone() - h_bar * ratio(theta_bar * rho.clone(), old_rho * old_rho_bar);
         x = x + h_bar.clone() * (ratio(zeta, rho.clone() * rho_bar.clone()) * open);
         h = lines.v.clone() - h * ratio(theta, rho.clone());
         let size = zeta_bar.clone().abs();
-        if watch.ends(&size)? {
+        if watch.ends_at(&size, &left) {
             return Ok(x);
         }
-        open = system.open(&size);
+        open = system.open_at(&size, &left);
     }
 }

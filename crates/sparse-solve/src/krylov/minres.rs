@@ -1,21 +1,20 @@
 //! Minimal residuals, for symmetric matrices.
 
 use super::system::{Point, System};
-use super::vectors::{Vectors, dot, hypot, norm, ratio};
-use super::watch::{OP, Watch, numbers};
-use sparse_ops::{Result, SparseError};
+use super::vectors::{Vectors, dot, hypot, indicator, norm, ratio};
+use super::watch::Watch;
+use sparse_ops::Result;
+
+const ASKED: &str = "the preconditioner must be symmetric positive definite, got r^T M r < 0";
 
 /// Paige and Saunders 1975; the preconditioner must be positive definite.
-pub fn sweep(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
+    let Point { mut x, residual, .. } = point;
     let (size, mut after) = (norm(&residual), system.precondition(&residual)?);
     let squared = dot(&residual, &after);
-    if numbers(&squared).iter().any(|&squared| squared < 0.0) {
-        return Err(SparseError::invalid(
-            OP,
-            "the preconditioner must be symmetric positive definite, got r^T M r < 0",
-        ));
-    }
-    let first = squared.sqrt();
+    // Counts products with the preconditioner that are negative, by more than rounding.
+    let mut negative = indicator(squared.clone().lower_elem(0.0), &squared);
+    let first = squared.clamp_min(0.0).sqrt();
     // The residual is measured in the norm of the preconditioner: by its share of the first one.
     let per_unit = ratio(size.clone(), first.clone());
     let (zero, mut beta, mut left) = (first.zeros_like(), first.clone(), first);
@@ -32,7 +31,12 @@ pub fn sweep(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut 
         before = std::mem::replace(&mut own, image);
         after = system.precondition(&own)?;
         old_beta = beta;
-        beta = dot(&own, &after).clamp_min(0.0).sqrt();
+        let squared = dot(&own, &after);
+        if system.is_preconditioned() {
+            let rounding = norm(&own) * norm(&after) * -1e-3;
+            negative = negative + indicator(squared.clone().lower(rounding), &squared) * open.clone();
+        }
+        beta = squared.clamp_min(0.0).sqrt();
         let delta = cos.clone() * delta_bar.clone() + sin.clone() * alpha.clone();
         let gamma_bar = sin.clone() * delta_bar - cos.clone() * alpha;
         let old_epsilon = std::mem::replace(&mut epsilon, sin * beta.clone());
@@ -46,7 +50,7 @@ pub fn sweep(system: &System<'_>, Point { mut x, residual }: Point, watch: &mut 
         w_before = std::mem::replace(&mut w, next * ratio(gamma.ones_like(), gamma));
         x = x + w.clone() * step;
         let size = left.clone().abs() * per_unit.clone();
-        if watch.ends(&size)? {
+        if watch.ends_unless(&size, &negative, ASKED) {
             return Ok(x);
         }
         open = system.open(&size);

@@ -2,7 +2,8 @@
 //!
 //! A method is one *sweep*: from a point and its true residual to a better point, until its own estimate says that it
 //! is done, or it breaks down. What is common stands here: after a sweep the true residual is computed, and the next
-//! sweep begins there. So a restart, a breakdown and an estimate that drifted away are one case.
+//! sweep begins there, in each column from the better point. So a restart, a breakdown and an estimate that drifted
+//! away are one case.
 
 mod bicgstab;
 mod cg;
@@ -11,17 +12,16 @@ mod idr;
 mod least_squares;
 mod minres;
 mod system;
-mod vectors;
+pub mod vectors;
 pub mod watch;
 
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};
-use burn::tensor::{Tensor, TensorData};
-use sparse_ops::Result;
+use burn::tensor::{Bool, Tensor, TensorData};
+use sparse_ops::{Result, SparseError};
 use system::{Point, System};
-use vectors::{Vectors, norm};
-pub use vectors::{apply, apply_transposed};
-use watch::{Progress, Stopped, Watch, numbers};
+use vectors::{Vectors, choose, indicator, largest, norm, read};
+use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 /// What to solve, without the tape. Columns are `[systems, rows, F]`.
 pub struct Problem<'a> {
@@ -29,7 +29,8 @@ pub struct Problem<'a> {
     pub preconditioner: Option<&'a Operator>,
     pub b: Vectors,
     pub start: Option<Vectors>,
-    pub relative: f64,
+    /// For each column.
+    pub relative: Vec<f64>,
     pub absolute: f64,
     pub most: usize,
     pub every: usize,
@@ -39,48 +40,57 @@ pub struct Problem<'a> {
 pub struct Outcome {
     pub x: Vectors,
     pub stopped: Stopped,
+    /// Why the method is not for this system.
+    pub trouble: Option<SparseError>,
     pub iterations: usize,
     pub history: Vec<(usize, f64)>,
     /// The true residual of each column by the size of its right-hand side.
     pub residuals: Vec<f64>,
+    /// The tolerance of each column for the second solve.
+    pub relative: Vec<f64>,
 }
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
     let Problem { a, preconditioner, b, start, relative, absolute, most, every } = problem;
-    let least_squares = method.is_least_squares();
-    // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
-    let scale = b.clone().abs().max_dim(1);
-    let scale = scale.clone().mask_fill(scale.equal_elem(0.0), 1.0);
-    let b = b / scale.clone();
-    let measured = |residual: &Vectors| match least_squares {
-        true => apply_transposed(a, residual).map(|normal| norm(&normal)),
-        false => Ok(norm(residual)),
-    };
-    let sizes = numbers(&measured(&b)?);
-    let scales = numbers(&scale);
-    let goals: Vec<f64> =
-        sizes.iter().zip(&scales).map(|(size, scale)| (relative * size).max(absolute / scale)).collect();
-    let goal = Tensor::<3>::from_data(TensorData::new(goals.clone(), scale.dims()), (&scale.device(), scale.dtype()));
-    let system = System { a, preconditioner, goal };
-    let mut watch = Watch::new(most, every, goals, sizes, progress);
     let [systems, _, width] = b.dims();
-    let cols = a.dims()[1] / systems.max(1);
-    let (mut x, mut residual) = match start {
-        None => (Tensor::zeros([systems, cols, width], (&b.device(), b.dtype())), b.clone()),
-        Some(start) => {
-            // Of a right-hand side of zeros the solution is 0.
-            let x = start / scale.clone() * (b.clone().abs().max_dim(1).greater_elem(0.0).float().cast(b.dtype()));
-            let residual = b.clone() - apply(a, &x)?;
-            (x, residual)
-        }
+    let least_squares = method.is_least_squares();
+    let transposed = least_squares.then(|| a.try_transposed()).transpose()?;
+    let (mut system, norms) = System::new(a, transposed, preconditioner, &b)?;
+    // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
+    let scale = largest(&b);
+    let scale = scale.clone().mask_fill(scale.equal_scalar(0.0), 1.0);
+    let b = b / scale.clone();
+
+    let origin = Tensor::zeros([systems, a.dims()[1] / systems, width], (&b.device(), b.dtype()));
+    let mut point = system.point_of(origin, b.clone())?;
+    let [sizes, lengths, scales] = read([&norm(&point.normal), &norm(&b), &scale]);
+    check_finite(&sizes, width, "right-hand side")?;
+    let goal = |at: usize| {
+        let (size, unit) = (sizes[at], scales[at] * if least_squares { system.size_of(at / width) } else { 1.0 });
+        // The norm is at least what it does to this column.
+        let norm = if least_squares { norms[at / width].max(size / lengths[at].max(f64::MIN_POSITIVE)) } else { 0.0 };
+        let length = least_squares.then_some(lengths[at]);
+        Goal { relative: relative[at], absolute: absolute / unit, size, norm, length }
     };
-    let mut left = numbers(&measured(&residual)?);
-    watch.finite(&left)?;
-    watch.history.push((0, watch.worst(&left)));
-    // Sweeps that gained nothing, one after the other.
-    let mut attempt = 0;
+    let goals: Vec<Goal> = (0..sizes.len()).map(goal).collect();
+    system.aim(&goals);
+    let mut watch = Watch::new(most, every, goals, progress);
+    let mut at = columns(&sizes, Some(&lengths));
+    if let Some(start) = start {
+        // Of a right-hand side of zeros the solution is 0.
+        let x = system.scaled(start, &scale) * indicator(largest(&b).greater_elem(0.0), &scale);
+        point = system.point(&b, x)?;
+        let [residuals, lengths] = read([&norm(&point.normal), &norm(&point.residual)]);
+        check_finite(&residuals, width, "start")?;
+        at = columns(&residuals, Some(&lengths));
+    }
+    watch.history.push((0, watch.worst(&at)));
+
+    // Sweeps that gained nothing, one after the other, and how many of these may be.
+    let (mut failed, mut allowed) = (0, 0);
+    let mut sizes_of_x = vec![0.0; at.len()];
     let stopped = loop {
-        if watch.solved(&left) {
+        if !watch.open(&at).any(|open| open) {
             break Stopped::Converged;
         }
         if watch.cancelled {
@@ -89,38 +99,84 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
         if watch.iterations >= most {
             break Stopped::Iterations;
         }
-        watch.begin();
-        let point = Point { x: x.clone(), residual: residual.clone() };
-        let next = match *method {
-            Method::Cg => cg::sweep(&system, point, &mut watch),
-            Method::Minres => minres::sweep(&system, point, &mut watch),
-            Method::BiCgStab => bicgstab::sweep(&system, point, attempt, &mut watch),
-            Method::Gmres { restart } => gmres::cycle(&system, point, (restart, false), &mut watch),
-            Method::Fgmres { restart } => gmres::cycle(&system, point, (restart, true), &mut watch),
-            Method::Idr { shadows } => idr::sweep(&system, point, (shadows, attempt), &mut watch),
-            Method::Lsqr => least_squares::lsqr(&system, point, &mut watch),
-            Method::Lsmr => least_squares::lsmr(&system, point, &mut watch),
-            Method::Cgls => least_squares::cgls(&system, point, &mut watch),
-        }?;
-        let next_residual = b.clone() - apply(a, &next)?;
-        let now = numbers(&measured(&next_residual)?);
-        watch.finite(&now)?;
-        // A sweep that gains nothing in the worst column is the last one, unless another try has other random numbers.
-        let (before, after) = (watch.distance(&left), watch.distance(&now));
-        if after < before {
-            (x, residual, left) = (next, next_residual, now);
-        }
-        attempt = if after >= before * 0.99 { attempt + 1 } else { 0 };
-        let tries = if method.is_random() { 3 } else { 0 };
-        if attempt > tries && !watch.solved(&left) && !watch.cancelled && watch.iterations < most {
+        if watch.trouble.is_some() || failed > allowed {
             break Stopped::Stagnated;
         }
+        watch.full = false;
+        let begin = point.clone();
+        let next = match *method {
+            Method::Cg => cg::sweep(&system, begin, &mut watch),
+            Method::Minres => minres::sweep(&system, begin, &mut watch),
+            Method::BiCgStab => bicgstab::sweep(&system, begin, failed, &mut watch),
+            Method::Gmres { restart } => gmres::cycle(&system, begin, (restart, false), &at, &mut watch),
+            Method::Fgmres { restart } => gmres::cycle(&system, begin, (restart, true), &at, &mut watch),
+            Method::Idr { shadows } => idr::sweep(&system, begin, (shadows, failed), &mut watch),
+            Method::Lsqr => least_squares::lsqr(&system, begin, &mut watch),
+            Method::Lsmr => least_squares::lsmr(&system, begin, &mut watch),
+            Method::Cgls => least_squares::cgls(&system, begin, &mut watch),
+        }?;
+        let next = system.point(&b, next)?;
+        let size_of_x = largest(&system.unscaled(next.x.clone(), &scale));
+        let [residuals, lengths, size_of_x] = read([&norm(&next.normal), &norm(&next.residual), &size_of_x]);
+        let now = columns(&residuals, Some(&lengths));
+        // A cycle that was cut off may gain little, and the next one more; a sweep that took itself for solved not.
+        let (share, more) = match watch.full {
+            true => (1.0 - 1e-6, 2),
+            false => (0.99, if method.is_random() { 3 } else { 0 }),
+        };
+        let open: Vec<bool> = watch.open(&at).collect();
+        let pairs = || at.iter().zip(&now).zip(&open).map(|((old, new), open)| (old, new, *open));
+        let gained = pairs().any(|(old, new, open)| open && new.residual < old.residual * share);
+        (failed, allowed) = (if gained { 0 } else { failed + 1 }, more);
+        let last = watch.is_over();
+        let taken: Vec<bool> = pairs().map(|(old, new, open)| open && is_taken(*method, old, new, last)).collect();
+        for (column, _) in taken.iter().enumerate().filter(|(_, taken)| **taken) {
+            (at[column], sizes_of_x[column]) = (now[column], size_of_x[column]);
+        }
+        point = merged(&taken, next, point);
     };
+    check_finite(&sizes_of_x, width, "solution")?;
     Ok(Outcome {
-        residuals: watch.relative(&left).collect(),
-        x: x * scale,
+        x: system.unscaled(point.x, &scale),
         stopped,
+        trouble: watch.trouble.take(),
         iterations: watch.iterations,
+        residuals: watch.shares(&at).collect(),
+        relative: watch.goals.iter().map(Goal::share_of_gradient).collect(),
         history: watch.history,
     })
+}
+
+/// Whether a column moves on. The last point is taken also where the residual rose, as it does in some methods before
+/// it falls.
+fn is_taken(method: Method, old: &Column, new: &Column, last: bool) -> bool {
+    let better = new.residual < old.residual;
+    new.residual.is_finite() && (better || last && (!method.is_monotone() || new.length < old.length))
+}
+
+/// The columns of `new` that are taken, and the others of `old`.
+fn merged(taken: &[bool], new: Point, old: Point) -> Point {
+    if taken.iter().all(|&taken| taken) {
+        return new;
+    }
+    if !taken.contains(&true) {
+        return old;
+    }
+    let [systems, _, width] = new.x.dims();
+    let data = TensorData::new(taken.to_vec(), [systems, 1, width]);
+    let taken = Tensor::<3, Bool>::from_data(data, &new.x.device());
+    Point {
+        x: choose(taken.clone(), new.x, old.x),
+        residual: choose(taken.clone(), new.residual, old.residual),
+        normal: choose(taken, new.normal, old.normal),
+    }
+}
+
+fn check_finite(numbers: &[f64], width: usize, what: &str) -> Result<()> {
+    let Some(at) = numbers.iter().position(|number| !number.is_finite()) else { return Ok(()) };
+    let mut place = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
+    if numbers.len() > width {
+        place += &format!(" of system {}", at / width);
+    }
+    Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{place}")))
 }

@@ -1,42 +1,153 @@
-//! What a method sees: a system, where it starts, and who looks.
+//! What a method sees: a system, where it starts, and when a column is solved.
 
-use super::vectors::{Numbers, Vectors, apply, apply_transposed};
-use crate::operator::Operator;
-use sparse_ops::Result;
+use super::vectors::{Numbers, Vectors, apply, from_host, largest, norm, random, read};
+use super::watch::{Goal, OP};
+use crate::operator::{LinearOperator, Operator};
+use burn::tensor::{DType, Shape};
+use sparse_ops::{Result, SparseError};
 
+/// The matrix, divided by its size where that is far from 1: squares of very small or large numbers would be 0 or
+/// infinite.
 pub struct System<'a> {
-    pub a: &'a Operator,
-    pub preconditioner: Option<&'a Operator>,
-    /// The residual that each column may have.
-    pub goal: Numbers,
+    a: &'a Operator,
+    /// For least squares.
+    transposed: Option<Operator>,
+    preconditioner: Option<&'a Operator>,
+    /// A power of 2 for each system, by which the matrix is divided.
+    sizes: Vec<f64>,
+    /// The same and one over it for each column, where one is not 1.
+    size: Option<[Numbers; 2]>,
+    /// What the residual of each column may be.
+    goal: Numbers,
+    /// Of least squares also what it may be by `|b - A x|`, and what that may be.
+    slope: Numbers,
+    reach: Numbers,
 }
 
-/// A solution that gets better, and its residual.
+/// A solution that gets better, its residual `b - A x`, and of least squares `A^T` times that; else it again.
+#[derive(Clone)]
 pub struct Point {
     pub x: Vectors,
     pub residual: Vectors,
+    pub normal: Vectors,
 }
 
-impl System<'_> {
-    pub fn apply(&self, x: &Vectors) -> Result<Vectors> {
-        apply(self.a, x)
-    }
-
-    pub fn apply_transposed(&self, x: &Vectors) -> Result<Vectors> {
-        apply_transposed(self.a, x)
-    }
-
-    /// About the inverse of `A`, times `x`.
-    pub fn precondition(&self, x: &Vectors) -> Result<Vectors> {
-        match self.preconditioner {
-            Some(preconditioner) => apply(preconditioner, x),
-            None => Ok(x.clone()),
+impl<'a> System<'a> {
+    /// With about the norm of each system's matrix, from below.
+    pub fn new(
+        a: &'a Operator,
+        transposed: Option<Operator>,
+        preconditioner: Option<&'a Operator>,
+        b: &Vectors,
+    ) -> Result<(Self, Vec<f64>)> {
+        let [systems, _, width] = b.dims();
+        let cols = a.dims()[1] / systems;
+        let probe = random(0, cols, b).expand(Shape::from([systems, cols, 1]));
+        let image = apply(a, &probe)?;
+        let most = largest(&image);
+        // Divided twice, since a square may not fit where the number does.
+        let share = image / most.clone().mask_fill(most.clone().equal_scalar(0.0), 1.0);
+        let [most, share, probe] = read([&most, &norm(&share), &norm(&probe)]);
+        if let Some(system) = share.iter().position(|share| !share.is_finite()) {
+            let place = if systems > 1 { format!(" of system {system}") } else { String::new() };
+            let message = format!("the products of the matrix{place} must be finite, got others");
+            return Err(SparseError::invalid(OP, message));
         }
+        let limit = if b.dtype() == DType::F64 { 1000.0 } else { 120.0 };
+        let power = |most: &f64| match (1e-6..=1e6).contains(most) || *most == 0.0 {
+            true => 1.0,
+            false => most.log2().round().clamp(-limit, limit).exp2(),
+        };
+        let powers: Vec<f64> = most.iter().map(power).collect();
+        let norms =
+            (0..systems).map(|at| most[at] / powers[at] * share[at] / probe[at].max(f64::MIN_POSITIVE)).collect();
+        let none = b.zeros_like().narrow(1, 0, 1);
+        let all = |list: &mut dyn Iterator<Item = f64>| {
+            from_host(list.flat_map(|number| std::iter::repeat_n(number, width)).collect(), &none)
+        };
+        let far = powers.iter().any(|&power| power != 1.0);
+        let size = far.then(|| [all(&mut powers.iter().copied()), all(&mut powers.iter().map(|power| power.recip()))]);
+        let (sizes, [goal, slope, reach]) = (powers, [none.clone(), none.clone(), none]);
+        Ok((Self { a, transposed, preconditioner, sizes, size, goal, slope, reach }, norms))
+    }
+
+    pub fn aim(&mut self, goals: &[Goal]) {
+        self.goal = from_host(goals.iter().map(|goal| goal.of(0.0)).collect(), &self.goal);
+        self.slope = from_host(goals.iter().map(|goal| goal.relative * goal.norm).collect(), &self.goal);
+        self.reach = from_host(goals.iter().map(Goal::reach).collect(), &self.goal);
+    }
+
+    /// By what a system's matrix is divided.
+    pub fn size_of(&self, system: usize) -> f64 {
+        self.sizes[system]
+    }
+
+    fn divided(&self, x: Vectors) -> Vectors {
+        self.size.as_ref().map_or(x.clone(), |[_, inverse]| x * inverse.clone())
+    }
+
+    fn times(&self, x: Vectors) -> Vectors {
+        self.size.as_ref().map_or(x.clone(), |[size, _]| x * size.clone())
+    }
+
+    pub fn apply(&self, x: &Vectors) -> Result<Vectors> {
+        apply(self.a, x).map(|out| self.divided(out))
+    }
+
+    /// Of least squares.
+    pub fn apply_transposed(&self, x: &Vectors) -> Result<Vectors> {
+        let out = match &self.transposed {
+            Some(transposed) => apply(transposed, x),
+            None => apply(&self.a.try_transposed()?, x),
+        };
+        out.map(|out| self.divided(out))
+    }
+
+    /// About the inverse of the divided `A`, of least squares of `A^T A`, times `x`.
+    pub fn precondition(&self, x: &Vectors) -> Result<Vectors> {
+        let Some(preconditioner) = self.preconditioner else { return Ok(x.clone()) };
+        let out = self.times(apply(preconditioner, x)?);
+        Ok(if self.transposed.is_some() { self.times(out) } else { out })
+    }
+
+    pub fn is_preconditioned(&self) -> bool {
+        self.preconditioner.is_some()
+    }
+
+    pub fn point(&self, b: &Vectors, x: Vectors) -> Result<Point> {
+        let residual = b.clone() - self.apply(&x)?;
+        self.point_of(x, residual)
+    }
+
+    pub fn point_of(&self, x: Vectors, residual: Vectors) -> Result<Point> {
+        let normal = match self.transposed.is_some() {
+            true => self.apply_transposed(&residual)?,
+            false => residual.clone(),
+        };
+        Ok(Point { x, residual, normal })
+    }
+
+    /// From the user's solution to that of the divided matrix and the right-hand side divided by `scale`, and back.
+    pub fn scaled(&self, x: Vectors, scale: &Numbers) -> Vectors {
+        self.times(x / scale.clone())
+    }
+
+    pub fn unscaled(&self, x: Vectors, scale: &Numbers) -> Vectors {
+        self.divided(x * scale.clone())
     }
 
     /// 1 for the columns that are not solved, else 0.
     pub fn open(&self, residual: &Numbers) -> Numbers {
-        let solved = residual.clone().lower_equal(self.goal.clone());
-        residual.ones_like().mask_fill(solved, 0.0)
+        open(residual, self.goal.clone())
     }
+
+    /// The same of least squares, with `|b - A x|`.
+    pub fn open_at(&self, residual: &Numbers, length: &Numbers) -> Numbers {
+        let open = open(residual, self.goal.clone().max_pair(self.slope.clone() * length.clone()));
+        open.mask_fill(length.clone().lower_equal(self.reach.clone()), 0.0)
+    }
+}
+
+fn open(residual: &Numbers, goal: Numbers) -> Numbers {
+    residual.ones_like().mask_fill(residual.clone().lower_equal(goal), 0.0)
 }

@@ -1,9 +1,9 @@
 //! Columns of all systems side by side: `[systems, n, F]`, and a number for each, `[systems, 1, F]`.
 
 use crate::operator::LinearOperator;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Bool, Shape, Tensor, TensorData};
 use sparse_ops::Result;
-use sparse_ops::extend::{Exact, sum_dim};
+use sparse_ops::extend::{Exact, read_data, sum_dim};
 
 pub type Vectors = Tensor<3>;
 /// A number for each column of each system.
@@ -17,10 +17,21 @@ pub fn norm(a: &Vectors) -> Numbers {
     dot(a, a).sqrt()
 }
 
+/// The largest absolute value.
+pub fn largest(a: &Vectors) -> Numbers {
+    a.clone().abs().max_dim(1)
+}
+
 /// `a / b`, and 0 where `b` is 0: a column that is solved, or that broke down, stays where it is.
 pub fn ratio(a: Numbers, b: Numbers) -> Numbers {
     let zero = b.clone().equal_scalar(0.0);
     (a / b.mask_fill(zero.clone(), 1.0)).mask_fill(zero, 0.0)
+}
+
+/// A vector of length 1 and its length before; 0 stays 0.
+pub fn unit(x: Vectors) -> (Vectors, Numbers) {
+    let size = norm(&x);
+    (x * ratio(size.ones_like(), size.clone()), size)
 }
 
 /// `sqrt(a^2 + b^2)`.
@@ -28,26 +39,42 @@ pub fn hypot(a: &Numbers, b: &Numbers) -> Numbers {
     (a.clone().powi_scalar(2) + b.clone().powi_scalar(2)).sqrt()
 }
 
+/// 1 where it holds, else 0.
+pub fn indicator(holds: Tensor<3, Bool>, like: &Numbers) -> Numbers {
+    like.zeros_like().mask_fill(holds, 1.0)
+}
+
+/// The columns of `new` where `taken` holds, else those of `old`.
+pub fn choose(taken: Tensor<3, Bool>, new: Vectors, old: Vectors) -> Vectors {
+    let taken: Tensor<3, Bool> = taken.expand(Shape::from(old.dims()));
+    old.mask_where(taken, new)
+}
+
+/// A number of the host for each column.
+pub fn from_host(list: Vec<f64>, like: &Numbers) -> Numbers {
+    Tensor::from_data(TensorData::new(list, like.dims()), (&like.device(), like.dtype()))
+}
+
+/// Numbers for each column, in one read.
+pub fn read<const N: usize>(list: [&Numbers; N]) -> [Vec<f64>; N] {
+    let width = list.first().map_or(1, |own| own.dims()[2]);
+    let all = read_data(Tensor::cat(list.into_iter().cloned().collect(), 1)).convert::<f64>();
+    let all: Vec<f64> = all.iter().collect();
+    std::array::from_fn(|own| {
+        all.chunks(N * width).flat_map(|system| system[own * width..][..width].iter().copied()).collect()
+    })
+}
+
 /// `A x`.
 pub fn apply(a: &dyn LinearOperator, x: &Vectors) -> Result<Vectors> {
-    through(x, |x| a.try_apply(x))
-}
-
-/// `A^T x`.
-pub fn apply_transposed(a: &dyn LinearOperator, x: &Vectors) -> Result<Vectors> {
-    through(x, |x| a.try_apply_transposed(x))
-}
-
-fn through(x: &Vectors, apply: impl FnOnce(Tensor<2>) -> Result<Tensor<2>>) -> Result<Vectors> {
     let [systems, n, width] = x.dims();
-    let out = apply(x.clone().reshape(Exact([systems * n, width])))?;
+    let out = a.try_apply(x.clone().reshape(Exact([systems * n, width])))?;
     let rows = out.dims()[0] / systems;
     Ok(out.reshape(Exact([systems, rows, width])))
 }
 
 /// One vector `[1, n, 1]` of numbers in `[-1, 1)`, the same on every device. (SplitMix64.)
-pub fn random(seed: usize, like: &Vectors) -> Vectors {
-    let [_, n, _] = like.dims();
+pub fn random(seed: usize, n: usize, like: &Vectors) -> Vectors {
     let number = |at: usize| {
         let mut bits = ((seed as u64) << 40).wrapping_add(at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,8 +1,7 @@
 //! When an iteration ends.
 
-use super::vectors::Numbers;
-use sparse_ops::extend::read_data;
-use sparse_ops::{Result, SparseError};
+use super::vectors::{Numbers, read};
+use sparse_ops::SparseError;
 
 pub const OP: &str = "SolverConfig::solve";
 
@@ -22,102 +21,160 @@ pub enum Stopped {
     Cancelled,
 }
 
+/// What the residual of a column is compared with.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal {
+    pub relative: f64,
+    pub absolute: f64,
+    /// `|b|`; of least squares `|A^T b|`.
+    pub size: f64,
+    /// Of least squares the norm of the matrix, else 0.
+    pub norm: f64,
+    /// Of least squares `|b|`, else `None`.
+    pub length: Option<f64>,
+}
+
+impl Goal {
+    /// What the residual may be where `|b - A x|` is `length` (Paige and Saunders 1982, section 6): where `b` is nearly
+    /// orthogonal to all columns of `A`, rounding alone is more than a share of `A^T b`.
+    pub fn of(&self, length: f64) -> f64 {
+        (self.relative * self.unit(length)).max(self.absolute)
+    }
+
+    /// Not of a residual that is not a number.
+    pub fn is_reached(&self, column: Column) -> bool {
+        column.residual <= self.of(column.length) || column.length <= self.reach()
+    }
+
+    /// Least squares that have a solution of `A x = b` are solved where that is. Else -1.
+    pub fn reach(&self) -> f64 {
+        self.length.map_or(-1.0, |length| self.relative * length)
+    }
+
+    /// What a residual is a share of.
+    fn unit(&self, length: f64) -> f64 {
+        self.size.max(self.norm * length)
+    }
+
+    pub fn share(&self, column: Column) -> f64 {
+        let unit = self.unit(column.length);
+        let share = if unit == 0.0 { column.residual } else { column.residual / unit };
+        self.length.filter(|&length| length > 0.0).map_or(share, |length| share.min(column.length / length))
+    }
+
+    /// The share that the second solve is to reach: as much as the first one. One of which little is asked, since its
+    /// right-hand side is small, says nothing about the gradient, which is then solved to a thousandth.
+    pub fn share_of_gradient(&self) -> f64 {
+        if self.absolute == 0.0 { self.relative } else { self.relative.max((self.absolute / self.size).min(1e-3)) }
+    }
+}
+
+/// What was read of a column: its residual, and of least squares `|b - A x|`.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    pub residual: f64,
+    pub length: f64,
+}
+
 /// Looks at residuals every few iterations, so that a device is not read in each.
 pub struct Watch<'a> {
     pub iterations: usize,
     pub most: usize,
     pub every: usize,
-    /// The residual that each column may have.
-    pub goals: Vec<f64>,
-    /// What residuals are compared with: the size of each right-hand side.
-    pub sizes: Vec<f64>,
+    pub goals: Vec<Goal>,
     pub history: Vec<(usize, f64)>,
     pub progress: Option<Progress<'a>>,
     pub cancelled: bool,
-    before: Vec<f64>,
+    /// A sweep ended since it had no room for another direction.
+    pub full: bool,
+    /// The method is not for this system.
+    pub trouble: Option<SparseError>,
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(most: usize, every: usize, goals: Vec<f64>, sizes: Vec<f64>, progress: Option<Progress<'a>>) -> Self {
-        let (history, before) = (vec![], vec![]);
-        Self { iterations: 0, most, every: every.max(1), goals, sizes, history, progress, cancelled: false, before }
+    pub fn new(most: usize, every: usize, goals: Vec<Goal>, progress: Option<Progress<'a>>) -> Self {
+        let (every, history, trouble) = (every.max(1), vec![], None);
+        Self { iterations: 0, most, every, goals, history, progress, cancelled: false, full: false, trouble }
     }
 
-    /// A sweep of iterations begins.
-    pub fn begin(&mut self) {
-        self.before.clear();
+    /// Counts an iteration of least squares, which leaves `residual` and `|b - A x|`. Whether the sweep ends.
+    pub fn ends_at(&mut self, residual: &Numbers, length: &Numbers) -> bool {
+        let seen = self.looks([residual, length]);
+        seen.is_some_and(|[residuals, lengths]| self.judge(&columns(&residuals, Some(&lengths))))
     }
 
-    /// Counts an iteration, which leaves `residual`. Whether the sweep ends: all columns seem solved, none of them
-    /// moves, or the iterations are over.
-    ///
-    /// # Errors
-    ///
-    /// `invalid` if a residual is not finite.
-    pub fn ends(&mut self, residual: &Numbers) -> Result<bool> {
+    /// The same with another number, which says whether a column is stuck. A sweep in which none moves ends.
+    pub fn ends_or_sticks(&mut self, residual: &Numbers, other: &Numbers, stuck: impl Fn(f64) -> bool) -> bool {
+        self.looks([residual, other]).is_some_and(|[residuals, other]| {
+            let all = columns(&residuals, None);
+            let none_moves = all
+                .iter()
+                .zip(&self.goals)
+                .zip(&other)
+                .all(|((column, goal), &other)| goal.is_reached(*column) || stuck(other));
+            self.judge(&all) || none_moves
+        })
+    }
+
+    /// The same, with a count that must stay 0: else `message` says what the method asks for.
+    pub fn ends_unless(&mut self, residual: &Numbers, wrong: &Numbers, message: &str) -> bool {
+        self.looks([residual, wrong]).is_some_and(|[residuals, wrong]| {
+            let refused = wrong.iter().any(|&count| count > 0.0);
+            if refused {
+                let message = format!("{message} up to iteration {}", self.iterations);
+                self.trouble = Some(SparseError::invalid(OP, message));
+            }
+            self.judge(&columns(&residuals, None)) || refused
+        })
+    }
+
+    fn looks<const N: usize>(&mut self, list: [&Numbers; N]) -> Option<[Vec<f64>; N]> {
         self.iterations += 1;
-        match self.looks() {
-            true => self.judge(numbers(residual)),
-            false => Ok(false),
-        }
+        self.is_due().then(|| read(list))
     }
 
     /// Whether the device is read after this iteration.
-    pub fn looks(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         self.iterations.is_multiple_of(self.every) || self.iterations >= self.most
     }
 
-    /// The same from numbers of the host.
-    pub fn judge(&mut self, residuals: Vec<f64>) -> Result<bool> {
-        self.finite(&residuals)?;
-        let worst = self.worst(&residuals);
+    /// Whether a sweep ends: all columns seem solved, a number is not finite, or the iterations are over.
+    pub fn judge(&mut self, columns: &[Column]) -> bool {
+        if !columns.iter().all(|column| column.residual.is_finite()) {
+            return true;
+        }
+        let worst = self.worst(columns);
         self.history.push((self.iterations, worst));
         if let Some(progress) = &mut self.progress
             && !progress(self.iterations, worst)
         {
             self.cancelled = true;
         }
-        let stays = residuals == self.before;
-        let solved = self.solved(&residuals);
-        self.before = residuals;
-        Ok(solved || stays || self.cancelled || self.iterations >= self.most)
+        self.open(columns).all(|open| !open) || self.is_over()
     }
 
-    pub fn solved(&self, residuals: &[f64]) -> bool {
-        residuals.iter().zip(&self.goals).all(|(residual, goal)| residual <= goal)
+    /// Whether nothing may follow.
+    pub fn is_over(&self) -> bool {
+        self.cancelled || self.iterations >= self.most
     }
 
-    /// How far the worst column is from its goal; at most 1 if all are solved.
-    pub fn distance(&self, residuals: &[f64]) -> f64 {
-        let times = residuals.iter().zip(&self.goals).map(|(residual, goal)| match residual <= goal {
-            true => 1.0,
-            false => residual / goal,
-        });
-        times.fold(0.0, f64::max)
+    /// For each column whether it is not solved.
+    pub fn open(&self, columns: &[Column]) -> impl Iterator<Item = bool> {
+        columns.iter().zip(&self.goals).map(|(column, goal)| !goal.is_reached(*column))
     }
 
-    /// The largest residual by the size of its right-hand side.
-    pub fn worst(&self, residuals: &[f64]) -> f64 {
-        self.relative(residuals).fold(0.0, f64::max)
+    /// The residual of each column by the size of its right-hand side.
+    pub fn shares(&self, columns: &[Column]) -> impl Iterator<Item = f64> {
+        columns.iter().zip(&self.goals).map(|(column, goal)| goal.share(*column))
     }
 
-    /// Residuals by the sizes of their right-hand sides; of one of zeros as they are.
-    pub fn relative(&self, residuals: &[f64]) -> impl Iterator<Item = f64> {
-        residuals.iter().zip(&self.sizes).map(|(residual, size)| if *size == 0.0 { *residual } else { residual / size })
-    }
-
-    pub fn finite(&self, residuals: &[f64]) -> Result<()> {
-        match residuals.iter().all(|residual| residual.is_finite()) {
-            true => Ok(()),
-            false => {
-                let message = format!("numbers must be finite, got others up to iteration {}", self.iterations);
-                Err(SparseError::invalid(OP, message))
-            }
-        }
+    /// The largest of them.
+    pub fn worst(&self, columns: &[Column]) -> f64 {
+        self.shares(columns).fold(0.0, f64::max)
     }
 }
 
-/// Reads a number for each column.
-pub fn numbers(numbers: &Numbers) -> Vec<f64> {
-    read_data(numbers.clone()).convert::<f64>().iter().collect()
+pub fn columns(residuals: &[f64], lengths: Option<&[f64]>) -> Vec<Column> {
+    let length = |at: usize| lengths.map_or(0.0, |lengths| lengths[at]);
+    residuals.iter().enumerate().map(|(at, &residual)| Column { residual, length: length(at) }).collect()
 }

@@ -1,10 +1,10 @@
 use crate::random::{Kind, matrix, numbers};
 use crate::solutions::{ALL, kind_of};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
-use sparse_tensor::solve::{Hints, LinearOperator, Method, Operator, SolverConfig, jacobi};
+use sparse_tensor::solve::{Hints, Method, Operator, SolverConfig, jacobi};
 
 fn exact(method: Method) -> SolverConfig {
     SolverConfig::new(method).with_relative(1e-13).with_max_iterations(Some(500)).with_accept_unsolved(true)
@@ -112,18 +112,4 @@ proptest! {
             exact(Method::BiCgStab).solve(&a, xs[1].tensor::<2>())
         })?;
     }
-}
-
-/// The products of the second solve are of the transposed matrix.
-#[test]
-fn the_second_solve_needs_a_transposed_product() {
-    let device = Device::flex().autodiff();
-    let one_way =
-        Operator::from_fn([1, 1], Vec::<Tensor<1>>::new(), |_, x: Tensor<2>| x.mul_scalar(2.0), None::<fn(&_, _) -> _>);
-    let b = Tensor::<1>::from_floats([1.0], &device).require_grad();
-    // Symmetric methods have no need of it.
-    let x = SolverConfig::new(Method::Cg).solve(&one_way, b.clone());
-    assert_eq!(b.grad(&x.sum().backward()).unwrap().into_scalar::<f32>(), 0.5);
-    let told = one_way.try_apply_transposed(Tensor::ones([1, 1], &Device::flex())).unwrap_err();
-    assert!(told.to_string().contains("give the transposed closure"), "{told}");
 }

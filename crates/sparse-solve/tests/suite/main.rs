@@ -1,8 +1,13 @@
 //! Solvers against dense elimination, their gradients against central differences, their errors.
 
 mod gradients;
+mod least_squares;
 mod operators;
 mod random;
 mod refused;
+mod scales;
+mod second;
 mod solutions;
 mod stencils;
+mod structured;
+mod unsolved;

@@ -2,12 +2,12 @@ use crate::random::{dense, numbers};
 use burn::tensor::{DType, Tensor, Tolerance};
 use proptest::prelude::*;
 use sparse_tensor::CsrTensor;
-use sparse_tensor::solve::{LinearOperator, Operator};
+use sparse_tensor::solve::{Batch, LinearOperator, Operator, jacobi};
 
 fn same(operator: &Operator, matrix: &Tensor<2>, numbers: &[f64]) {
     let [rows, cols] = matrix.dims();
     assert_eq!(operator.dims(), [rows, cols]);
-    for operator in [operator.clone(), operator.valid(), operator.clone().transposed().transposed()] {
+    for operator in [operator.clone(), operator.without_tape(), operator.clone().transposed().transposed()] {
         let x = |n: usize| dense(&numbers[..2 * n], [n, 2], DType::F64);
         let want = matrix.clone().matmul(x(cols)).into_data();
         operator.try_apply(x(cols)).unwrap().into_data().assert_approx_eq::<f64>(&want, Tolerance::default());
@@ -53,5 +53,52 @@ proptest! {
         let blocks = Operator::try_blocks(vec![vec![Some(sparse(&a)), None], vec![None, Some(sparse(&b))]]).unwrap();
         let top = Tensor::cat(vec![a.clone(), Tensor::zeros([m, n], (&a.device(), DType::F64))], 1);
         same(&blocks, &Tensor::cat(vec![top, Tensor::cat(vec![zeros, b], 1)], 0), &probe);
+    }
+}
+
+/// What couples the systems is one system; what is the same in each of them is not.
+#[test]
+fn batches_of_what_is_combined() {
+    let batch = || Operator::from(CsrTensor::<3>::from_dense(dense(&[1.0; 12], [3, 2, 2], DType::F64)));
+    let wide = || Operator::from(CsrTensor::<3>::from_dense(dense(&[1.0; 18], [3, 2, 3], DType::F64)));
+    let one = || Operator::from(dense(&[1.0; 36], [6, 6], DType::F64));
+    let (systems, any) = (Batch::Systems([3, 2, 2]), Operator::identity(6));
+    assert_eq!((batch().batch(), one().batch(), any.batch()), (systems, Batch::One, Batch::Any));
+    assert_eq!((batch() + any.clone() * 2.0).batch(), systems);
+    assert_eq!((any.clone() * 2.0 + batch()).batch(), systems);
+    assert_eq!((any.clone() * batch()).batch(), systems);
+    assert_eq!((any.clone() + any).batch(), Batch::Any);
+    assert_eq!((batch() + one()).batch(), Batch::One);
+    assert_eq!((one() * batch()).batch(), Batch::One);
+    assert_eq!((batch() * wide()).batch(), Batch::Systems([3, 2, 3]));
+    assert_eq!(wide().transposed().batch(), Batch::Systems([3, 3, 2]));
+    assert_eq!((wide().transposed() * wide()).batch(), Batch::Systems([3, 3, 3]));
+}
+
+/// One part with a tape is enough.
+#[test]
+fn devices_of_what_is_combined() {
+    let plain = || Operator::from(dense(&[1.0; 4], [2, 2], DType::F64));
+    let tracked = || Operator::from(Tensor::<2>::ones([2, 2], &burn::tensor::Device::flex().autodiff()));
+    assert!(Operator::identity(2).device().is_none());
+    assert!(!plain().device().unwrap().is_autodiff());
+    let blocks = Operator::try_blocks(vec![vec![Some(plain()), None], vec![None, Some(tracked())]]).unwrap();
+    for operator in [plain() + tracked(), plain() * tracked(), plain().kron(tracked()), blocks, tracked() * 2.0] {
+        assert!(operator.device().unwrap().is_autodiff());
+        assert!(operator.transposed().device().unwrap().is_autodiff());
+        assert!(!operator.without_tape().device().unwrap().is_autodiff());
+    }
+}
+
+/// Where Burn would panic.
+#[test]
+fn products_that_do_not_fit_are_errors() {
+    let kind = |operator: &Operator, x: Tensor<2>| operator.try_apply(x).unwrap_err().kind();
+    let batch = Operator::from(CsrTensor::<3>::from_dense(dense(&[1.0; 8], [2, 2, 2], DType::F64)));
+    assert_eq!(kind(&batch, dense(&[1.0; 5], [5, 1], DType::F64)), "shape_mismatch");
+    let matrix = CsrTensor::<2>::from_dense(dense(&[1.0, 0.0, 0.0, 1.0], [2, 2], DType::F64));
+    for operator in [jacobi(&matrix), Operator::from(matrix.to_dense()), Operator::from(matrix)] {
+        assert_eq!(kind(&operator, dense(&[1.0; 2], [2, 1], DType::F32)), "dtype_mismatch");
+        assert_eq!(kind(&operator, dense(&[1.0; 3], [3, 1], DType::F64)), "shape_mismatch");
     }
 }

@@ -75,6 +75,10 @@ fn stencils_that_mean_nothing_are_refused() {
     let device = Device::flex();
     assert_eq!(kind(laplacian(&[], Boundary::Neumann, &device)), "empty_input");
     assert_eq!(kind(laplacian(&[usize::MAX, 9], Boundary::Neumann, &device)), "overflow");
+    // Products that wrap around 64 and 128 bits.
+    assert_eq!(kind(laplacian(&[1 << 43, 1 << 43, 1 << 42], Boundary::Neumann, &device)), "overflow");
+    assert_eq!(kind(laplacian(&[usize::MAX; 3], Boundary::Neumann, &device)), "overflow");
+    assert_eq!(laplacian(&[usize::MAX, usize::MAX, 0], Boundary::Neumann, &device).unwrap().dims(), [0, 0]);
     assert_eq!(laplacian(&[3, 0], Boundary::Periodic, &device).unwrap().dims(), [0, 0]);
     let two = || Tensor::<2>::ones([2, 3], &device);
     assert_eq!(kind(from_diagonals(two(), &[0], [3, 3])), "length_mismatch");

@@ -1,13 +1,15 @@
 //! Operators of closures.
 
-use crate::operator::{LinearOperator, Operator};
+use super::{LinearOperator, Operator, device_of};
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use sparse_ops::{Result, SparseError};
 use std::fmt;
 use std::sync::Arc;
 
 type Apply<M> = Arc<dyn Fn(&M, Tensor<2>) -> Tensor<2> + Send + Sync>;
+
+const OP: &str = "Operator::from_fn";
 
 /// See [`Operator::from_fn`].
 struct Closure<M> {
@@ -25,8 +27,8 @@ impl<M> fmt::Debug for Closure<M> {
 
 impl Operator {
     /// A closure `[cols, F]` to `[rows, F]` that is linear, and its transposed one `[rows, F]` to `[cols, F]` where a
-    /// method or a gradient needs it. `module` has the tensors that they use: gradients reach what
-    /// of it is tracked. Where there are none, it is an empty `Vec`.
+    /// method or a gradient needs it. `module` has the tensors that they use: gradients reach what of it is tracked.
+    /// Where there are none, it is an empty `Vec`.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -55,33 +57,17 @@ impl<M: Module + Send + Sync + 'static> LinearOperator for Closure<M> {
         self.dims
     }
 
+    fn device(&self) -> Option<Device> {
+        device_of(self.module.devices().into_iter().map(Some))
+    }
+
     fn try_apply(&self, x: Tensor<2>) -> Result<Tensor<2>> {
-        self.checked(&self.apply, self.dims, x)
-    }
-
-    fn try_apply_transposed(&self, x: Tensor<2>) -> Result<Tensor<2>> {
-        let [rows, cols] = self.dims;
-        match &self.transposed {
-            Some(transposed) => self.checked(transposed, [cols, rows], x),
-            None => Err(SparseError::invalid("Operator::from_fn", "give the transposed closure, which is needed here")),
-        }
-    }
-
-    fn valid(&self) -> Operator {
-        let (apply, transposed) = (self.apply.clone(), self.transposed.clone());
-        Operator::new(Self { dims: self.dims, module: self.module.valid(), apply, transposed })
-    }
-}
-
-impl<M> Closure<M> {
-    fn checked(&self, apply: &Apply<M>, [rows, cols]: [usize; 2], x: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "Operator::from_fn";
-        let [own, width] = x.dims();
+        let ([rows, cols], [own, width]) = (self.dims, x.dims());
         if own != cols {
             let rule = "the operator {left} must have a column for each row of {right}";
-            return Err(SparseError::shape_mismatch(OP, rule, [rows, cols], [own, width]));
+            return Err(SparseError::shape_mismatch(OP, rule, self.dims, x.dims()));
         }
-        let out = apply(&self.module, x);
+        let out = (self.apply)(&self.module, x);
         match out.dims() == [rows, width] {
             true => Ok(out),
             false => {
@@ -89,5 +75,19 @@ impl<M> Closure<M> {
                 Err(SparseError::shape_mismatch(OP, rule, [rows, width], out.dims()))
             }
         }
+    }
+
+    fn try_transposed(&self) -> Result<Operator> {
+        let Some(transposed) = self.transposed.clone() else {
+            return Err(SparseError::invalid(OP, "give the transposed closure, which is needed here"));
+        };
+        let ([rows, cols], module) = (self.dims, self.module.clone());
+        let (apply, transposed) = (transposed, Some(self.apply.clone()));
+        Ok(Operator::new(Self { dims: [cols, rows], module, apply, transposed }))
+    }
+
+    fn without_tape(&self) -> Operator {
+        let (apply, transposed) = (self.apply.clone(), self.transposed.clone());
+        Operator::new(Self { dims: self.dims, module: self.module.valid(), apply, transposed })
     }
 }

@@ -1,0 +1,136 @@
+//! Solutions on the tape, by the implicit function.
+
+use crate::krylov::vectors::{Vectors, apply, choose};
+use crate::krylov::watch::{OP, Stopped};
+use crate::krylov::{self, Problem};
+use crate::method::Method;
+use crate::operator::{LinearOperator, Operator};
+use burn::tensor::Device;
+use sparse_ops::extend::{Erased, associate, expect, record, sum_dim};
+use sparse_ops::{Result, SparseError};
+
+/// A solve in the backward pass.
+#[derive(Debug, Clone)]
+pub struct Second {
+    pub method: Method,
+    pub a: Operator,
+    pub preconditioner: Option<Operator>,
+    /// For each column.
+    pub relative: Vec<f64>,
+    pub most: usize,
+    pub every: usize,
+    pub accept_unsolved: bool,
+}
+
+impl Second {
+    fn of(&self, a: Operator) -> Self {
+        Self { a, ..self.clone() }
+    }
+
+    /// The solution for this right-hand side.
+    ///
+    /// # Errors
+    ///
+    /// Those of the solver; `invalid` if the tolerance is not reached, unless that is accepted.
+    fn try_solve(&self, b: Vectors) -> Result<Vectors> {
+        let problem = Problem {
+            a: &self.a,
+            preconditioner: self.preconditioner.as_ref(),
+            b,
+            start: None,
+            relative: self.relative.clone(),
+            absolute: 0.0,
+            most: self.most,
+            every: self.every,
+        };
+        let outcome = krylov::run(&self.method, problem, None)?;
+        if self.accept_unsolved {
+            return Ok(outcome.x);
+        }
+        match (outcome.trouble, outcome.stopped) {
+            (Some(trouble), _) => Err(trouble),
+            (None, Stopped::Converged) => Ok(outcome.x),
+            (None, _) => {
+                let worst = outcome.residuals.iter().copied().fold(0.0, f64::max);
+                let message = format!(
+                    "the solve for the gradient must reach the tolerance, got a relative residual of {worst:.1e} \
+                     after {} iterations: use a larger tolerance, or accept_unsolved_gradient",
+                    outcome.iterations
+                );
+                Err(SparseError::invalid(OP, message))
+            }
+        }
+    }
+
+    /// The same of a gradient. A column with numbers that are not finite gives NaN, as other operations do.
+    fn solve(&self, grad: Vectors) -> Vectors {
+        // 0 of finite numbers, else NaN.
+        let zeros = grad.clone() - grad.clone();
+        let spoiled = sum_dim(zeros.clone(), 1).is_nan();
+        let b = choose(spoiled.clone(), grad.zeros_like(), grad);
+        let x = expect(self.try_solve(b));
+        choose(spoiled, x.full_like(f64::NAN), x)
+    }
+}
+
+/// `x` on the tape, through its residual: `x + A^-1 (b - A x)` is `x`, and its derivative by the residual is `A^-1`.
+/// The tape of the products leads from the residual to what `A` is made of. `second` solves with the plain `A`.
+///
+/// # Errors
+///
+/// Those of the products; `invalid` if there is something to differentiate and no transposed product.
+pub fn on_tape(a: &dyn LinearOperator, second: Second, b: Vectors, x: Vectors, device: &Device) -> Result<Vectors> {
+    let image = apply(a, &associate(x.clone(), device))?;
+    let of_matrix = image.is_tracked();
+    let residual = if b.is_autodiff() { b } else { associate(b, device) } - image;
+    if !residual.is_tracked() {
+        return Ok(associate(x, device));
+    }
+    let method = second.method;
+    if method.is_least_squares() {
+        return least_squares(a, second, of_matrix, residual, x, device);
+    }
+    let second = match method.is_symmetric() {
+        true => second,
+        false => Second {
+            a: second.a.try_transposed()?,
+            preconditioner: second.preconditioner.as_ref().map(LinearOperator::try_transposed).transpose()?,
+            ..second
+        },
+    };
+    let parents = [Erased::from(&residual)];
+    Ok(record(x, parents, second, |second, grad, _| [Some(second.solve(grad).into())]))
+}
+
+/// With the pseudo-inverse `P` of `A` of full rank and the gradient `g` of `x` (Golub and Pereyra 1973): `l = P^T g` is
+/// the gradient of `b`, and that of `A` is `-l x^T + r (P l)^T` of a tall matrix, and `-l x^T + y (g - A^T l)^T` with
+/// `y = P^T x` of a wide one. The first term is that of the residual `b - A x`, and the second one that of `A^T r` or
+/// `A^T y`.
+fn least_squares(
+    a: &dyn LinearOperator,
+    second: Second,
+    of_matrix: bool,
+    residual: Vectors,
+    x: Vectors,
+    device: &Device,
+) -> Result<Vectors> {
+    let [rows, cols] = a.dims();
+    let direct = Second { method: Method::Lsmr, preconditioner: None, ..second };
+    let transposed = direct.of(direct.a.try_transposed()?);
+    if !of_matrix {
+        let parents = [Erased::from(&residual)];
+        return Ok(record(x, parents, transposed, |second, grad, _| [Some(second.solve(grad).into())]));
+    }
+    let tall = rows >= cols;
+    let column = if tall { residual.clone().inner() } else { transposed.try_solve(x.clone())? };
+    let normal = apply(&a.try_transposed()?, &associate(column, device))?;
+    let parents = [Erased::from(&residual), Erased::from(&normal)];
+    Ok(record(x, parents, (transposed, tall.then_some(direct)), |(transposed, direct), grad, needs| {
+        let own = transposed.solve(grad.clone());
+        let other = needs[1].then(|| match direct {
+            Some(direct) => direct.solve(own.clone()),
+            None => grad - expect(apply(&transposed.a, &own)),
+        });
+        [Some(own.into()), other.map(Into::into)]
+    }))
+}

@@ -1,0 +1,88 @@
+//! The last point of solves that do not reach the tolerance.
+
+use crate::random::dense;
+use burn::tensor::{DType, Device, Tensor};
+use sparse_tensor::CsrTensor;
+use sparse_tensor::solve::{Boundary, Hints, Method, Solution, SolverConfig, Stopped, laplacian};
+
+fn diagonal(list: &[f64], dtype: DType) -> CsrTensor<2> {
+    CsrTensor::from_diagonal(dense(list, [list.len()], dtype))
+}
+
+fn list<const D: usize>(x: &Tensor<D>) -> Vec<f64> {
+    x.clone().into_data().iter().collect()
+}
+
+fn near(got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len());
+    let close = got.iter().zip(want).all(|(got, want)| (got - want).abs() <= tolerance);
+    assert!(close, "{got:?} and {want:?}");
+}
+
+/// So many iterations and no tolerance: the right-hand side must not be what is compared.
+#[test]
+fn without_a_tolerance_all_iterations_are_done() {
+    let n = 12;
+    let a = laplacian(&[n], Boundary::Dirichlet, (&Device::flex(), DType::F64)).unwrap();
+    let want: Vec<f64> = (0..n).map(|k| 1.0 + k as f64).collect();
+    let b: Tensor<2> = a.matmul(dense(&want, [n, 1], DType::F64));
+    for method in crate::solutions::ALL {
+        let most = if matches!(method, Method::Idr { .. } | Method::Gmres { .. }) { 400 } else { n };
+        let config = SolverConfig::new(method).with_relative(0.0).with_accept_unsolved(true);
+        let x = config.with_max_iterations(Some(most)).solve(&a, b.clone());
+        near(&list(&x), &want, if matches!(method, Method::Gmres { .. }) { 1e-1 } else { 1e-5 });
+    }
+}
+
+/// The residual rises in the first step.
+#[test]
+fn a_truncated_solve_gives_its_last_point() {
+    let a = diagonal(&[1.0, 100.0], DType::F64);
+    let b = dense(&[1.0, 0.1], [2], DType::F64);
+    let config = SolverConfig::new(Method::Cg).with_max_iterations(Some(1)).with_accept_unsolved(true);
+    let Solution { x, report } = config.try_solve_with(&a, b, Hints::default()).unwrap();
+    // The step along b is b.b / b.A b.
+    near(&list(&x), &[1.01 / 2.0, 0.101 / 2.0], 1e-12);
+    assert_eq!((report.stopped, report.iterations), (Stopped::Iterations, 1));
+    assert!(report.residuals[0] > 1.0);
+}
+
+#[test]
+fn a_column_without_a_solution_leaves_the_others() {
+    let square = [
+        Method::Minres,
+        Method::BiCgStab,
+        Method::Gmres { restart: 5 },
+        Method::Fgmres { restart: 5 },
+        Method::Idr { shadows: 2 },
+    ];
+    for dtype in [DType::F32, DType::F64] {
+        for method in square {
+            let config = SolverConfig::new(method).with_accept_unsolved(true).with_max_iterations(Some(100));
+            let a = diagonal(&[2.0, 0.0], dtype);
+            let b = dense(&[1.0, 0.0, 0.0, 1.0], [2, 2], dtype);
+            let Solution { x, report } = config.try_solve_with(&a, b, Hints::default()).unwrap();
+            assert_ne!(report.stopped, Stopped::Converged);
+            near(&list(&x)[..1], &[0.5], 1e-5);
+            assert!(report.residuals[0] < 1e-5 && report.residuals[1] > 0.9, "{method:?}: {:?}", report.residuals);
+
+            // A batch whose second system is singular.
+            let batch = dense(&[2.0, 0.0, 0.0, 4.0, 1.0, 1.0, 1.0, 1.0], [2, 2, 2], dtype);
+            let a = CsrTensor::<3>::from_dense(batch);
+            let b = dense(&[1.0, 1.0, 1.0, -1.0], [2, 2], dtype);
+            let Solution { x, report } = config.try_solve_with(&a, b, Hints::default()).unwrap();
+            assert_ne!(report.stopped, Stopped::Converged);
+            near(&list(&x)[..2], &[0.5, 0.25], 1e-5);
+        }
+    }
+}
+
+#[test]
+fn what_ended_is_told() {
+    let a = laplacian(&[30], Boundary::Dirichlet, &Device::flex()).unwrap();
+    let mut stop = |_, _| false;
+    let hints = Hints { progress: Some(&mut stop), ..Hints::default() };
+    let told = SolverConfig::new(Method::Cg).try_solve_with(&a, Tensor::<1>::ones([30], &Device::flex()), hints);
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains("callback") && told.contains("cancelled") && !told.contains("tolerance"), "{told}");
+}
