@@ -91,10 +91,12 @@ pub trait Lanes<T: Element>: 'static {
     fn load<S: Simd>(simd: S, x: &[T]) -> Self::V<S>;
     /// The first `lanes` accumulators of `x`.
     fn load_acc<S: Simd>(simd: S, x: &[T::Acc]) -> Self::V<S>;
-    /// Like [`load`](Lanes::load), with zeros from element `len` on. `x` must still hold `lanes` elements.
-    fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> Self::V<S>;
+    /// Like [`load`](Lanes::load), with `other` from element `len` on. `x` must still hold `lanes` elements.
+    fn load_head<S: Simd>(simd: S, x: &[T], len: usize, other: T::Acc) -> Self::V<S>;
     /// The sum of all lanes. The upper half is added to the lower half until one lane is left.
     fn sum<S: Simd>(simd: S, a: Self::V<S>) -> T::Acc;
+    /// The largest lane, if none is NaN.
+    fn largest<S: Simd>(simd: S, a: Self::V<S>) -> T::Acc;
     /// `a + b`.
     fn add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
     /// `a * b`, rounded.

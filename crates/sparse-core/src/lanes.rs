@@ -27,7 +27,7 @@ pub(crate) fn add_lanes<T: Element, const N: usize>(mut sums: [T::Acc; N]) -> T:
 
 macro_rules! float_lanes {
     ($name:ident, $acc:ty, $vec:ident, $count:ident, $as:ident, $as_mut:ident, $splat:ident, $add:ident, $mul:ident,
-     $less:ident, $equal:ident, $not:ident, $or:ident, $select:ident, $sum:ident) => {
+     $less:ident, $equal:ident, $not:ident, $or:ident, $select:ident, $sum:ident, $largest:ident) => {
         #[doc = concat!("Native vectors of ", stringify!($acc), ".")]
         pub struct $name;
 
@@ -57,15 +57,19 @@ macro_rules! float_lanes {
                 S::$as(&x[..S::$count]).0[0]
             }
             #[inline(always)]
-            fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> S::$vec {
+            fn load_head<S: Simd>(simd: S, x: &[T], len: usize, other: $acc) -> S::$vec {
                 const LANE: [$acc; 16] = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.];
                 let lane = S::$as(&LANE[..S::$count]).0[0];
                 let within = simd.$less(lane, simd.$splat(len.min(16) as $acc));
-                simd.$select(within, Self::load(simd, x), simd.$splat(0.0))
+                simd.$select(within, Self::load(simd, x), simd.$splat(other))
             }
             #[inline(always)]
             fn sum<S: Simd>(simd: S, a: S::$vec) -> $acc {
                 simd.$sum(a)
+            }
+            #[inline(always)]
+            fn largest<S: Simd>(simd: S, a: S::$vec) -> $acc {
+                simd.$largest(a)
             }
             #[inline(always)]
             fn add<S: Simd>(simd: S, a: S::$vec, b: S::$vec) -> S::$vec {
@@ -111,7 +115,8 @@ float_lanes!(
     not_m32s,
     or_m32s,
     select_f32s,
-    reduce_sum_f32s
+    reduce_sum_f32s,
+    reduce_max_f32s
 );
 float_lanes!(
     F64Lanes,
@@ -128,7 +133,8 @@ float_lanes!(
     not_m64s,
     or_m64s,
     select_f64s,
-    reduce_sum_f64s
+    reduce_sum_f64s,
+    reduce_max_f64s
 );
 
 /// Number of lanes of [`ArrayLanes`].
@@ -163,13 +169,17 @@ impl<T: Element> Lanes<T> for ArrayLanes {
         each(|j| x[j])
     }
     #[inline(always)]
-    fn load_head<S: Simd>(_: S, x: &[T], len: usize) -> [T::Acc; ARRAY] {
+    fn load_head<S: Simd>(_: S, x: &[T], len: usize, other: T::Acc) -> [T::Acc; ARRAY] {
         let x = &x[..ARRAY];
-        each(|j| if j < len { x[j].widen() } else { T::ACC_ZERO })
+        each(|j| if j < len { x[j].widen() } else { other })
     }
     #[inline(always)]
     fn sum<S: Simd>(_: S, a: [T::Acc; ARRAY]) -> T::Acc {
         add_lanes::<T, ARRAY>(a)
+    }
+    #[inline(always)]
+    fn largest<S: Simd>(_: S, a: [T::Acc; ARRAY]) -> T::Acc {
+        a[1..].iter().fold(a[0], |largest, &x| acc_max(largest, x))
     }
     #[inline(always)]
     fn add<S: Simd>(_: S, a: [T::Acc; ARRAY], b: [T::Acc; ARRAY]) -> [T::Acc; ARRAY] {

@@ -65,7 +65,7 @@ impl<T: Element> WithSimd for ContiguousSums<'_, T> {
 
 /// [`contiguous_sum`] with the fewest instructions for a short segment that does not end near that of the values.
 #[inline(always)]
-fn segment<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
+pub(crate) fn segment<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
     let length = high.wrapping_sub(low);
     if length <= LANES
         && let Some(x) = values.get(low..).and_then(<[T]>::first_chunk::<LANES>)
@@ -131,7 +131,7 @@ impl<T: Element, S: Simd> LaneSums<T, S> {
     fn finish_with(mut self, simd: S, x: &[T], rest: usize) -> T::Acc {
         let lanes = T::Lanes::lanes::<S>();
         for j in 0..LANES / lanes {
-            let head = T::Lanes::load_head(simd, &x[j * lanes..], rest.saturating_sub(j * lanes));
+            let head = T::Lanes::load_head(simd, &x[j * lanes..], rest.saturating_sub(j * lanes), T::ACC_ZERO);
             self.0[j] = T::Lanes::add(simd, self.0[j], head);
         }
         let mut half = LANES / lanes / 2;
