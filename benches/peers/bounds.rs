@@ -42,7 +42,7 @@ pub(crate) fn random(count: usize, limit: usize) -> Vec<u32> {
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 32) * limit as u64 >> 32) as u32
+        (((state >> 32) * limit as u64) >> 32) as u32
     };
     (0..count).map(|_| next()).collect()
 }

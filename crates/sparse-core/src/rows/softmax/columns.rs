@@ -3,6 +3,9 @@
 use crate::element::Float;
 use core::ops::Range;
 
+/// Elements of a group of segments: those stay in the first-level cache.
+pub(super) const GROUP: usize = 2048;
+
 /// Memory for the columns of a segment, and for the elements of a group.
 pub(super) struct Memory<T: Float> {
     largest: Vec<T::Acc>,

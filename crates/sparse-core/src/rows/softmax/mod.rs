@@ -19,11 +19,11 @@ use pulp::{Simd, WithSimd};
 pub fn segment_softmax<T: Float, I: Index>(values: &[T], block: usize, ptr: &[I], log: bool, out: &mut [T]) {
     let ptr = I::list(ptr);
     if block == 1 {
-        each_group([values; 2], block, ptr, out, single::Memory::new, &|[x, _], ends, out, memory| {
+        each_group([values; 2], block, ptr, out, single::GROUP, single::Memory::new, &|[x, _], ends, out, memory| {
             T::dispatch(single::Softmax { x, ends, log, out, memory });
         });
     } else {
-        each_group([values; 2], block, ptr, out, columns::Memory::new, &|[x, _], ends, out, memory| {
+        each_group([values; 2], block, ptr, out, columns::GROUP, columns::Memory::new, &|[x, _], ends, out, memory| {
             columns::softmax(x, ends, block, log, out, memory);
         });
     }
@@ -44,18 +44,15 @@ pub fn segment_softmax_backward<T: Float, I: Index>(
 ) {
     let ptr = I::list(ptr);
     if block == 1 {
-        each_group([y, grad], block, ptr, out, single::Memory::new, &|[y, grad], ends, out, memory| {
+        each_group([y, grad], block, ptr, out, single::GROUP, single::Memory::new, &|[y, grad], ends, out, memory| {
             T::dispatch(single::Backward { y, grad, ends, log, out, memory });
         });
     } else {
-        each_group([y, grad], block, ptr, out, columns::Memory::new, &|lists, ends, out, memory| {
+        each_group([y, grad], block, ptr, out, columns::GROUP, columns::Memory::new, &|lists, ends, out, memory| {
             columns::backward(lists, ends, block, log, out, memory);
         });
     }
 }
-
-/// Elements of a group of segments. What is read, written and kept of them stays in the first-level cache.
-const GROUP: usize = 1024;
 
 /// Segments of a group, at most.
 const SEGMENTS: usize = 256;
@@ -63,12 +60,13 @@ const SEGMENTS: usize = 256;
 /// Computes a group from its elements in two lists: `f(lists, ends of the segments, out, memory)`.
 type OfGroup<'a, T, M> = dyn Fn([&[T]; 2], &[usize], &mut [T], &mut M) + Sync + 'a;
 
-/// Calls `f` with groups of segments: as many as have at most [`GROUP`] elements, or a single longer one.
+/// Calls `f` with groups of segments: as many as have at most `group` elements, or a single longer one.
 fn each_group<T: Float, M>(
     lists: [&[T]; 2],
     block: usize,
     ptr: Ids<'_>,
     out: &mut [T],
+    group: usize,
     memory: fn() -> M,
     f: &OfGroup<'_, T, M>,
 ) {
@@ -86,7 +84,7 @@ fn each_group<T: Float, M>(
         while !rows.is_empty() {
             let ends = &mut list[..=rows.len().min(SEGMENTS)];
             on_two(Ends { ptr, first: rows.start, block, ends });
-            let count = ends[1..].partition_point(|&end| end <= GROUP).max(1);
+            let count = ends[1..].partition_point(|&end| end <= group).max(1);
             let (own, rest) = piece.split_at_mut(ends[count]);
             f(lists.map(|list| &list[start..start + own.len()]), &ends[..=count], own, &mut memory);
             start += own.len();

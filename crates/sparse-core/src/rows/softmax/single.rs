@@ -4,10 +4,12 @@
 //! its maximum and its total, is computed from whole vectors, see [`contiguous`](crate::rows::contiguous), and written
 //! to each of its elements. All else is loops over the elements of a group, which do not know of segments.
 
-use super::GROUP;
 use crate::element::{Element, Float, Lanes};
 use crate::rows::contiguous::{LANES, segment};
 use pulp::{Simd, WithSimd};
+
+/// Elements of a group of segments. What is read, written and kept of them stays in the first-level cache.
+pub(super) const GROUP: usize = 1024;
 
 /// Memory for the elements of a group. The last segment is read and written as a whole vector.
 pub(super) struct Memory<T: Float> {
@@ -211,12 +213,20 @@ mod tests {
         fn on(&self, set: impl Set + Sync) -> [Vec<T>; 2] {
             let Self([x, grad], ptr, log) = *self;
             let (mut y, mut slope) = (vec![T::ONE; x.len()], vec![T::ONE; x.len()]);
-            each_group([x; 2], 1, Ids::I32(ptr), &mut y, Memory::new, &|[x, _], ends, out, memory| {
+            each_group([x; 2], 1, Ids::I32(ptr), &mut y, GROUP, Memory::new, &|[x, _], ends, out, memory| {
                 set.run(Softmax { x, ends, log, out, memory });
             });
-            each_group([&y, grad], 1, Ids::I32(ptr), &mut slope, Memory::new, &|[y, grad], ends, out, memory| {
-                set.run(Backward { y, grad, ends, log, out, memory });
-            });
+            each_group(
+                [&y, grad],
+                1,
+                Ids::I32(ptr),
+                &mut slope,
+                GROUP,
+                Memory::new,
+                &|[y, grad], ends, out, memory| {
+                    set.run(Backward { y, grad, ends, log, out, memory });
+                },
+            );
             [y, slope]
         }
     }

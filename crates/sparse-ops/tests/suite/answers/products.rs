@@ -4,6 +4,7 @@ use super::{count, flex, near, ones, read, small};
 use burn::module::Param;
 use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use sparse_tensor::extend::linear;
 use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
 use sparse_tensor::ops::{self, Epilogue};
 use sparse_tensor::{CooTensor, CsrTensor};
@@ -69,6 +70,24 @@ fn an_epilogue_of_a_batch() {
     }
     let none = one.matmul_then(ones([0, 3, 2]), Epilogue { bias: Some(ones([2])), relu: true });
     assert_eq!(none.dims(), [0, 2, 2], "a batch of none");
+}
+
+/// Many rows, in panels, and long sums of the gradient of the weights, in parts.
+#[test]
+fn large_linear_maps_and_their_gradients() {
+    const ROWS: usize = 8300;
+    let device = flex().autodiff();
+    let tracked = |rows, columns| waves([rows, columns], &device).require_grad();
+    let both = [0, 1].map(|_| (tracked(ROWS, 30), tracked(30, 29), waves([29], &device).require_grad()));
+    let [(x, weight, bias), (dense_x, dense_weight, dense_bias)] = both;
+    let own = linear(x.clone(), weight.clone(), Epilogue { bias: Some(bias.clone()), relu: true });
+    let want = relu(dense_x.clone().matmul(dense_weight.clone()) + dense_bias.clone().unsqueeze());
+    near(own.clone().inner(), want.clone().inner());
+    let factors = waves([ROWS, 29], &device);
+    let (own, want) = ((own * factors.clone()).sum().backward(), (want * factors).sum().backward());
+    near(x.grad(&own).unwrap(), dense_x.grad(&want).unwrap());
+    near(weight.grad(&own).unwrap(), dense_weight.grad(&want).unwrap());
+    near(bias.grad(&own).unwrap(), dense_bias.grad(&want).unwrap());
 }
 
 /// Layers of no inputs and of no nodes: the bias alone, after ReLU or not.
