@@ -211,11 +211,10 @@ fn print(row: &Row) {
     let bound = optional(*bound);
     match peer {
         None => println!("{work:<40}{ms:>9.3}{first:>43.3}{bound:>19}{share:>7}{memory:>7.0}"),
-        Some(Beside { name, ms: other, first: its_first, least, most, memory: its_memory }) => println!(
-            "{work:<24}{name:<16}{ms:>9.3}{other:>10.3}{:>7.2}x{least:>7.2}x{most:>7.2}x{first:>9.3}{its_first:>10.3}{}",
-            other / ms,
-            format_args!("{bound:>9}{share:>7}{memory:>7.0}{its_memory:>9.0}")
-        ),
+        Some(Beside { name, ms: other, first: its_first, least, most, memory: its_memory }) => {
+            print!("{work:<24}{name:<16}{ms:>9.3}{other:>10.3}{:>7.2}x{least:>7.2}x{most:>7.2}x", other / ms);
+            println!("{first:>9.3}{its_first:>10.3}{bound:>9}{share:>7}{memory:>7.0}{its_memory:>9.0}");
+        }
     }
 }
 

@@ -326,8 +326,8 @@ kernels! {
     /// Reduces values into `arr`. Its buffer is reused if it is given by value and nobody shares it. With `record` a
     /// backend may also return which values were chosen. Only the gradient on the same backend reads this. On the host
     /// it is the winners `[outer * len * inner]` and the steps where a tie was seen, or the numbers of values of a mean
-    /// (`sparse_core::Record`). On GPUs it is the values grouped by cell, `order` and `ptr`. If the second array is empty,
-    /// the gradient needs neither the array nor the values nor the result.
+    /// (`sparse_core::Record`). On GPUs it is the values grouped by cell, `order` and `ptr`. If the second array is
+    /// empty, the gradient needs neither the array nor the values nor the result.
     put PutRows[const D: usize, const DI: usize, K: Kind](
         put: Put<Tensor<DI, Int>, Ints>, arr: Tensor<D, K>, values: Tensor<D, K>, record: bool,
     ) -> (Tensor<D, K>, Option<(Ints, Ints)>);

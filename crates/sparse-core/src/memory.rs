@@ -7,7 +7,6 @@
 //! Kept blocks are vectors of plain words, so this needs no `unsafe` code. Huge pages need a system call. A higher
 //! crate may register a function that makes it.
 
-use crate::par;
 use bytemuck::Pod;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -41,17 +40,6 @@ pub fn zeroed<T: Pod>(len: usize) -> Vec<T> {
     match take(len) {
         Some(mut used) => {
             used.fill(T::zeroed());
-            used
-        }
-        None => fresh(len),
-    }
-}
-
-/// [`zeroed`] by all threads.
-pub(crate) fn zeroed_by_all<T: Pod + Send>(len: usize) -> Vec<T> {
-    match take(len) {
-        Some(mut used) => {
-            par::for_pieces(&par::even(len, 1), &mut used, &|range| range.len(), &|_, piece| piece.fill(T::zeroed()));
             used
         }
         None => fresh(len),

@@ -13,7 +13,7 @@ use super::put::put_counted;
 use super::step::Step;
 use super::target::{Reduce, Target, TargetIndex};
 use super::ties::same;
-use crate::memory::{unwritten, zeroed_by_all};
+use crate::memory::unwritten;
 use crate::narrow_limit;
 use crate::{Element, par};
 use bytemuck::cast_slice;
@@ -213,7 +213,7 @@ pub fn recorded_backward<T: Element>(
         dx
     });
     let values_grad = needs[1].then(|| {
-        let mut dv: Vec<T> = zeroed_by_all(target.values_len());
+        let mut dv: Vec<T> = par::fill_with(target.values_len(), |_| T::ZERO);
         if dv.is_empty() {
             return dv;
         }

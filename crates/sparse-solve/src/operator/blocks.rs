@@ -1,6 +1,6 @@
 //! Matrices of blocks.
 
-use super::{LinearOperator, Operator, check_sizes, device_of};
+use super::base::{LinearOperator, Operator, check_sizes, device_of};
 use burn::tensor::{Device, Tensor};
 use sparse_ops::{Result, SparseError};
 

@@ -1,6 +1,6 @@
 //! Operators of closures.
 
-use super::{LinearOperator, Operator, device_of};
+use super::base::{LinearOperator, Operator, device_of};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use sparse_ops::{Result, SparseError};

@@ -1,6 +1,6 @@
 //! Sums, products and scalings.
 
-use super::{Batch, LinearOperator, Operator, check_sizes, device_of};
+use super::base::{Batch, LinearOperator, Operator, check_sizes, device_of};
 use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::same_elements;
 use sparse_ops::{Result, SparseError};

@@ -1,6 +1,6 @@
 //! Tensors as operators.
 
-use super::{Batch, LinearOperator, Operator, check_sizes};
+use super::base::{Batch, LinearOperator, Operator, check_sizes};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::{Exact, same_elements};

@@ -1,13 +1,12 @@
 //! Softmax within segments, one thread for each segment.
 
 mod columns;
+mod groups;
 mod single;
 
 use crate::Index;
-use crate::element::{Float, Ids};
-use crate::par::for_pieces;
-use crate::simd::on_two;
-use pulp::{Simd, WithSimd};
+use crate::element::Float;
+use groups::each_group;
 
 /// `exp(x - m) / sum exp(x - m)` over the rows of each segment, with `m` the largest `x`; or the logarithm of that. A
 /// row has `block` elements, and each column is on its own. Segment `s` is the rows `ptr[s]..ptr[s + 1]`; together the
@@ -54,69 +53,6 @@ pub fn segment_softmax_backward<T: Float, I: Index>(
     }
 }
 
-/// Segments of a group, at most.
-const SEGMENTS: usize = 256;
-
-/// Computes a group from its elements in two lists: `f(lists, ends of the segments, out, memory)`.
-type OfGroup<'a, T, M> = dyn Fn([&[T]; 2], &[usize], &mut [T], &mut M) + Sync + 'a;
-
-/// Calls `f` with groups of segments: as many as have at most `group` elements, or a single longer one.
-fn each_group<T: Float, M>(
-    lists: [&[T]; 2],
-    block: usize,
-    ptr: Ids<'_>,
-    out: &mut [T],
-    group: usize,
-    memory: fn() -> M,
-    f: &OfGroup<'_, T, M>,
-) {
-    if out.is_empty() {
-        return;
-    }
-    for list in lists {
-        assert_eq!(list.len(), out.len(), "segment_softmax: the lists must have the same length");
-    }
-    ptr.check_covers(out.len() / block);
-    for_pieces(&ptr.cuts(block), out, &|rows| ptr.spans(rows).len() * block, &|mut rows, mut piece| {
-        let mut memory = memory();
-        let mut list = [0; SEGMENTS + 1];
-        let mut start = ptr.at(rows.start) * block;
-        while !rows.is_empty() {
-            let ends = &mut list[..=rows.len().min(SEGMENTS)];
-            on_two(Ends { ptr, first: rows.start, block, ends });
-            let count = ends[1..].partition_point(|&end| end <= group).max(1);
-            let (own, rest) = piece.split_at_mut(ends[count]);
-            f(lists.map(|list| &list[start..start + own.len()]), &ends[..=count], own, &mut memory);
-            start += own.len();
-            rows.start += count;
-            piece = rest;
-        }
-    });
-}
-
-/// Reads the ends of segments, in elements from the start of the first one.
-struct Ends<'a> {
-    ptr: Ids<'a>,
-    first: usize,
-    block: usize,
-    ends: &'a mut [usize],
-}
-
-impl WithSimd for Ends<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { ptr, first, block, ends } = self;
-        ptr.read(first, ends);
-        let start = ends[0];
-        ends.iter_mut().for_each(|end| *end -= start);
-        if block > 1 {
-            ends.iter_mut().for_each(|end| *end *= block);
-        }
-    }
-}
-
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_floats, with_ids};
@@ -145,5 +81,96 @@ pub(super) mod dynamic {
             super::segment_softmax_backward::<T, I>(y, grad, block, I::ids(ptr), log, &mut out);
             T::element_vec(out)
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::single::{Backward, GROUP, Memory, Softmax};
+    use super::*;
+    use crate::element::Ids;
+    use half::f16;
+    use pulp::WithSimd;
+
+    /// The values and the gradient, the ends of the segments, and whether to take the logarithm.
+    struct Job<'a, T>([&'a [T]; 2], &'a [i32], bool);
+
+    impl<T: Float> Job<'_, T> {
+        /// The result and the gradient, as the kernels compute them on the instruction set that `run` takes.
+        fn on(&self, set: impl Set + Sync) -> [Vec<T>; 2] {
+            let Self([x, grad], ptr, log) = *self;
+            let (mut y, mut slope) = (vec![T::ONE; x.len()], vec![T::ONE; x.len()]);
+            each_group([x; 2], 1, Ids::I32(ptr), &mut y, GROUP, Memory::new, &|[x, _], ends, out, memory| {
+                set.run(Softmax { x, ends, log, out, memory });
+            });
+            each_group(
+                [&y, grad],
+                1,
+                Ids::I32(ptr),
+                &mut slope,
+                GROUP,
+                Memory::new,
+                &|[y, grad], ends, out, memory| {
+                    set.run(Backward { y, grad, ends, log, out, memory });
+                },
+            );
+            [y, slope]
+        }
+    }
+
+    trait Set {
+        fn run<J: WithSimd>(&self, job: J) -> J::Output;
+    }
+    struct Best;
+    impl Set for Best {
+        fn run<J: WithSimd>(&self, job: J) -> J::Output {
+            crate::simd::on_any(job)
+        }
+    }
+    struct Avx2;
+    impl Set for Avx2 {
+        fn run<J: WithSimd>(&self, job: J) -> J::Output {
+            crate::simd::on_two(job)
+        }
+    }
+    struct Baseline;
+    impl Set for Baseline {
+        fn run<J: WithSimd>(&self, job: J) -> J::Output {
+            crate::simd::on_baseline(job)
+        }
+    }
+
+    /// Segments of every short length, and some longer than a group.
+    fn check<T: Float>(of: impl Fn(f32) -> T) {
+        let mut ptr = vec![0];
+        for length in (0..70).chain([5000, 0, 1023, 1024, 1025]).chain((0..70).rev()) {
+            ptr.push(ptr[ptr.len() - 1] + length);
+        }
+        let list =
+            |step: f32| -> Vec<T> { (0..ptr[ptr.len() - 1]).map(|k| of((k as f32 * step).sin() * 9.0)).collect() };
+        let (x, grad) = (list(0.37), list(0.73));
+        for log in [false, true] {
+            let job = Job([&x, &grad], &ptr, log);
+            let plain = job.on(Baseline);
+            assert!(plain == job.on(Best), "log {log}");
+            assert!(plain == job.on(Avx2), "log {log}, on AVX2");
+        }
+    }
+
+    #[test]
+    fn same_bits_of_softmax_on_every_instruction_set() {
+        check(|x| x);
+        check(f64::from);
+        check(f16::from_f32);
+    }
+
+    #[test]
+    fn nan_and_infinity_stay_in_their_segment() {
+        let (nan, infinity) = (f32::NAN, f32::INFINITY);
+        let x = [1.0, 1.0, nan, 2.0, infinity, 0.0, -infinity, -infinity, -infinity, 3.0];
+        let mut out = [9.0; 10];
+        segment_softmax(&x, 1, &[0, 2, 4, 6, 8, 10], false, &mut out);
+        assert_eq!([out[0], out[1], out[8], out[9]], [0.5, 0.5, 0.0, 1.0]);
+        assert!(out[2].is_nan() && out[3].is_nan() && out[4].is_nan() && out[6].is_nan() && out[7].is_nan());
     }
 }

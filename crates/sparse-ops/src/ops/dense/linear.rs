@@ -22,8 +22,8 @@ struct Saved {
 /// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
 ///
 /// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used
-/// again. Addition and ReLU follow while rows are in the cache. The gradient of ReLU is a pass on all threads. On a GPU the
-/// gradients of weights and bias, which add up all rows, share them among its cubes.
+/// again. Addition and ReLU follow while rows are in the cache. The gradient of ReLU is a pass on all threads. On a GPU
+/// the gradients of weights and bias, which add up all rows, share them among its cubes.
 pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
     if x.dims()[0] == 0 || weight.dims().contains(&0) {
         return followed(x.matmul(weight), bias, rectify);
