@@ -72,7 +72,8 @@ impl Loop {
             Part::Sort { keys, .. } => (0, 2 * WORD * keys.len()),
             Part::Flops(_) => (0, 0),
         };
-        let words = |bytes: usize| vec![1; bytes.div_ceil(WORD)];
+        // Ones, if they are read as f32.
+        let words = |bytes: usize| vec![0x3f80_0000_3f80_0000; bytes.div_ceil(WORD)];
         Self { part, read: words(read), written: words(written) }
     }
 
@@ -188,7 +189,8 @@ fn sort(keys: &[u32], largest: u32, memory: &mut [u64]) {
                 let (from, to) = (&words[start..*end], &mut sorted[start..*end]);
                 for (at, word) in from.iter().enumerate() {
                     // Some place of the bucket.
-                    to[at.wrapping_mul(7919) % from.len()] = *word;
+                    let random = (at as u32).wrapping_mul(0x9e37_79b1);
+                    to[((u64::from(random) * from.len() as u64) >> u32::BITS) as usize] = *word;
                 }
                 start = *end;
             }

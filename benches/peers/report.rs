@@ -5,6 +5,7 @@ use super::memory::peak_of;
 use super::peer::{Answer, Peers};
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
+use sparse_tensor::release_pool;
 use std::time::{Duration, Instant};
 
 /// How often each side runs, and what to run.
@@ -115,6 +116,8 @@ impl Bench {
         if !self.wants(label) {
             return;
         }
+        // In new memory.
+        release_pool();
         let (first, result) = timed(&run);
         let mut peers: Vec<Timed> = self.peers.of(name).into_iter().map(Timed::new).collect();
         for peer in &mut peers {

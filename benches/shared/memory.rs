@@ -31,7 +31,8 @@ pub(crate) fn bytes(file: &str, field: &str) -> f64 {
 #[allow(dead_code, reason = "not every benchmark times first calls")]
 pub(crate) fn touch_free() {
     const PAGE: usize = 4096;
-    let free = bytes("/proc/meminfo", "MemAvailable") as usize / 4 * 3;
+    let free = bytes("/proc/meminfo", "MemAvailable") as usize;
+    let free = free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3;
     let mut pages = vec![0u8; free];
     pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
     std::hint::black_box(&pages);

@@ -56,7 +56,7 @@ pub use memory::{
     unwritten, zeroed,
 };
 pub use merge::*;
-pub use par::{for_chunks, in_pool};
+pub use par::{for_chunks, in_pool, threads};
 pub use rows::*;
 pub use scatter::*;
 pub use structure::*;

@@ -186,8 +186,8 @@ pub(crate) fn sort_unstable<T: Ord + Send>(slice: &mut [T]) {
     slice.par_sort_unstable();
 }
 
-/// Number of threads that [`run`] uses.
-pub(crate) fn threads() -> usize {
+/// Number of threads that kernels use.
+pub fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 

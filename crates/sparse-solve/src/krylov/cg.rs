@@ -12,18 +12,21 @@ const ASKED: &str = "the matrix and the preconditioner must be symmetric positiv
 pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
     let Point { mut x, mut residual, .. } = point;
     let z = system.precondition(&residual)?;
-    let (mut open, mut rz) = (system.open(&norm(&residual)), dot(&residual, &z));
+    let (mut size, mut rz) = (norm(&residual), dot(&residual, &z));
+    let mut open = system.open(&size);
     let mut direction = z;
-    // Counts iterations in which the matrix is not positive definite.
+    // Counts iterations in which the matrix is not positive definite. The largest number of `b` is 1 here. Squares of
+    // far smaller ones may underflow, which is no sign of it.
     let mut indefinite = rz.zeros_like();
     loop {
         let image = system.apply(&direction)?;
         let curvature = dot(&direction, &image);
-        indefinite = indefinite + indicator(curvature.clone().lower_equal_elem(0.0), &open) * open.clone();
+        let told = open.clone() * indicator(size.greater_elem(1e-15), &open);
+        indefinite = indefinite + indicator(curvature.clone().lower_equal_elem(0.0), &open) * told;
         let length = ratio(rz.clone(), curvature) * open.clone();
         x = x + direction.clone() * length.clone();
         residual = residual - image * length;
-        let size = norm(&residual);
+        size = norm(&residual);
         if watch.ends_unless(&size, &indefinite, ASKED) {
             return Ok(x);
         }

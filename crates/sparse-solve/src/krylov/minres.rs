@@ -13,7 +13,8 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
     let (size, mut after) = (norm(&residual), system.precondition(&residual)?);
     let squared = dot(&residual, &after);
     // Counts products with the preconditioner that are negative, by more than rounding.
-    let mut negative = indicator(squared.clone().lower_elem(0.0), &squared);
+    let rounding = |own: &Vectors, after: &Vectors| norm(own) * norm(after) * -1e-3;
+    let mut negative = indicator(squared.clone().lower(rounding(&residual, &after)), &squared) * system.open(&size);
     let first = squared.clamp_min(0.0).sqrt();
     // The residual is measured in the norm of the preconditioner: by its share of the first one.
     let per_unit = ratio(size.clone(), first.clone());
@@ -33,8 +34,7 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         old_beta = beta;
         let squared = dot(&own, &after);
         if system.is_preconditioned() {
-            let rounding = norm(&own) * norm(&after) * -1e-3;
-            negative = negative + indicator(squared.clone().lower(rounding), &squared) * open.clone();
+            negative = negative + indicator(squared.clone().lower(rounding(&own, &after)), &squared) * open.clone();
         }
         beta = squared.clamp_min(0.0).sqrt();
         let delta = cos.clone() * delta_bar.clone() + sin.clone() * alpha.clone();

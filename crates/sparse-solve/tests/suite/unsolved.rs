@@ -34,6 +34,22 @@ fn without_a_tolerance_all_iterations_are_done() {
     }
 }
 
+/// Long after f32 is exhausted squares of the residual underflow. That is no sign of an indefinite matrix.
+#[test]
+fn iterations_go_on_where_squares_underflow() {
+    let n = 50;
+    let entry = |at: usize| match (at / n).abs_diff(at % n) {
+        0 => 0.04,
+        1 => -0.01,
+        _ => 0.0,
+    };
+    let a = CsrTensor::<2>::from_dense(dense(&(0..n * n).map(entry).collect::<Vec<_>>(), [n, n], DType::F32));
+    let want: Vec<f64> = (0..n).map(|k| 1.0 + k as f64 / n as f64).collect();
+    let b: Tensor<2> = a.matmul(dense(&want, [n, 1], DType::F32));
+    let config = SolverConfig::new(Method::Cg).with_relative(0.0).with_accept_unsolved(true);
+    near(&list(&config.solve(&a, b)), &want, 1e-4);
+}
+
 /// The residual rises in the first step.
 #[test]
 fn a_truncated_solve_gives_its_last_point() {

@@ -1,6 +1,6 @@
 //! Dense products whose results lie in memory that is used again, with a bias and ReLU while a panel is in the cache.
 //!
-//! Burn's own product is the same call. But its result is new memory, and the page faults of a large one take about as
+//! Burn's own product calls `gemm` too. But its result is new memory, and the page faults of a large one take about as
 //! long as a third of the product. The call is here and not in `sparse-core` because it needs `unsafe` code.
 
 use crate::host_tensor::{Given, HostTensor};
@@ -8,7 +8,7 @@ use crate::kernel::Matmul;
 use burn::tensor::TensorData;
 use gemm::Parallelism;
 use sparse_core::dynamic::{ElementVec, Elements};
-use sparse_core::{Epilogue, Float, bias_relu, for_chunks, unwritten};
+use sparse_core::{Epilogue, Float, bias_relu, for_chunks, recycle, threads, unwritten};
 
 /// Products of fewer multiplications than this run on one thread, as in Burn.
 const SHARED: usize = 192 * 192 * 192;
@@ -16,7 +16,8 @@ const SHARED: usize = 192 * 192 * 192;
 /// Rows of a panel of the result. It stays in the second-level cache, if it is not wide, until its epilogue is done.
 const PANEL: usize = 1 << 10;
 
-/// Terms of a part of a long sum. `gemm` shares rows and columns among threads, and a small result has too few.
+/// Terms of a part of a long sum. `gemm` shares rows and columns among threads, which wait for each other at every
+/// block of terms.
 const PART: usize = 1 << 12;
 
 /// Most elements of such a result.
@@ -73,9 +74,9 @@ fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, the
     if k == 0 {
         out.fill(T::ZERO);
     } else if shared && m >= 2 * PANEL {
-        for_chunks(&mut out, PANEL * n, &|panel, own| {
+        each_chunk(&mut out, PANEL * n, &|panel, own, threads| {
             let rows = own.len() / n;
-            multiply([rows, k, n], x.part([panel * PANEL, 0]), y, own, [n, 1], Parallelism::None);
+            multiply([rows, k, n], x.part([panel * PANEL, 0]), y, own, [n, 1], threads);
             bias_relu(None, own, n, then);
         });
         return out;
@@ -83,10 +84,10 @@ fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, the
         // `gemm` is faster with the longer side of a result first.
         let strides = if m > n { [1, m] } else { [n, 1] };
         let mut parts = unwritten::<T>(k.div_ceil(PART) * m * n);
-        for_chunks(&mut parts, m * n, &|part, own| {
+        each_chunk(&mut parts, m * n, &|part, own, threads| {
             let first = part * PART;
             let sizes = [m, PART.min(k - first), n];
-            multiply(sizes, x.part([0, first]), y.part([first, 0]), own, strides, Parallelism::None);
+            multiply(sizes, x.part([0, first]), y.part([first, 0]), own, strides, threads);
         });
         let (sum, rest) = parts.split_at_mut(m * n);
         for part in rest.chunks_exact(m * n) {
@@ -95,12 +96,23 @@ fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, the
         for (at, out) in out.iter_mut().enumerate() {
             *out = sum[at / n * strides[0] + at % n * strides[1]];
         }
+        recycle(parts);
     } else {
         let threads = if shared { Parallelism::Rayon(0) } else { Parallelism::None };
         multiply([m, k, n], x, y, &mut out, [n, 1], threads);
     }
     bias_relu(None, &mut out, n, then);
     out
+}
+
+/// Shares chunks among threads, or each chunk where they are too few for even shares. The bits are the same: threads
+/// share what is written, not the sums.
+fn each_chunk<T: Float>(list: &mut [T], len: usize, body: &(dyn Fn(usize, &mut [T], Parallelism) + Sync)) {
+    if list.len().div_ceil(len) < 4 * threads() {
+        list.chunks_mut(len).enumerate().for_each(|(at, chunk)| body(at, chunk, Parallelism::Rayon(0)));
+    } else {
+        for_chunks(list, len, &|at, chunk| body(at, chunk, Parallelism::None));
+    }
 }
 
 /// A matrix, from one of its elements on.
