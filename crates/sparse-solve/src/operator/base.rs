@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A matrix `[rows, cols]` by what it does to columns.
 ///
-/// Implemented for COO and CSR tensors, for dense matrices, and for a batched [`CsrTensor`], which is a matrix for each
+/// Implemented for COO and CSR tensors, for dense matrices, and for a batched CSR, which is a matrix for each
 /// system. [`Operator`] makes others of these, or of closures.
 pub trait LinearOperator: Debug + Send + Sync {
     /// Rows and columns, of all systems of a batch together.
