@@ -53,7 +53,7 @@ impl Report {
     fn table(&self) -> String {
         let quick = if self.rounds <= QUICK { ", a quick run" } else { "" };
         let mut out = format!(
-            "{}; {} threads; malloc: {}; medians of {} rounds{quick}.\n\n",
+            "{}.\n{} threads; malloc: {}; medians of {} rounds{quick}.\n\n",
             self.machine, self.threads, self.malloc, self.rounds
         );
         out += TITLES;
