@@ -57,11 +57,12 @@ impl Report {
             self.machine, self.threads, self.malloc, self.rounds
         );
         out += TITLES;
-        for Row { work, ms, first, bound, memory, peer } in &self.rows {
-            let share = bound.map_or("-".into(), |bound| format!("{:.0} %", 100.0 * bound / ms));
+        for row in &self.rows {
+            let Row { work, ms, first, bound, memory, peer } = row;
+            let share = row.share().map_or("-".into(), |share| format!("{share:.0} %"));
             let bound = bound.map_or("-".into(), number);
             let [time, first, memory] = [number(*ms), number(*first), megabytes(*memory)];
-            let row = match peer {
+            let cells = match peer {
                 None => format!("- | {time} | - | - | - | - | {first} | - | {bound} | {share} | {memory} | -"),
                 Some(Beside { name, ms: other, first: its_first, least, most, memory: its_memory }) => {
                     let [ratio, least, most] = [other / ms, *least, *most].map(|ratio| format!("{ratio:.2}x"));
@@ -70,7 +71,7 @@ impl Report {
                         + &format!(" | {bound} | {share} | {memory} | {its_memory}")
                 }
             };
-            writeln!(out, "| {work} | {row} |").expect("a string");
+            writeln!(out, "| {work} | {cells} |").expect("a string");
         }
         out
     }

@@ -151,11 +151,14 @@ pub(crate) fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
 const LARGE: usize = 1 << 15;
 
 /// Whether a dense product with `elements` results, of sums of `terms` each, is a kernel of ours, on a CPU: a large
-/// result lies in memory that is used again, and long sums are shared among threads. Sums of 16-bit floats are rounded
-/// once.
+/// result lies in memory that is used again, and long sums are shared among threads.
 pub(crate) fn own_product(of: &Tensor<2>, elements: usize, terms: usize) -> bool {
-    let wide = matches!(of.dtype(), DType::F32 | DType::F64);
-    wide && (elements >= LARGE || elements > 0 && terms >= 2 * LONG) && own_passes(&of.device())
+    is_wide(of) && (elements >= LARGE || elements > 0 && terms >= 2 * LONG) && own_passes(&of.device())
+}
+
+/// Whether sums may be added up from parts: those of 16-bit floats are rounded once.
+fn is_wide(x: &Tensor<2>) -> bool {
+    matches!(x.dtype(), DType::F32 | DType::F64)
 }
 
 /// The product of two dense matrices, each of them transposed if `transposed` says so.
@@ -169,9 +172,8 @@ pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tenso
     if own_product(&x, elements, terms) {
         return kernel::matmul(x, y, transposed, &kernel::Epilogue::default());
     }
-    let wide = matches!(x.dtype(), DType::F32 | DType::F64);
     let long = transposed == [true, false] && terms >= 2 * LONG && elements <= FEW;
-    if wide && long && is_gpu(&x.device()) {
+    if is_wide(&x) && long && is_gpu(&x.device()) {
         return product_in_parts(x, y);
     }
     let [x, y] =

@@ -96,11 +96,8 @@ impl<'a> System<'a> {
 
     /// Of least squares.
     pub fn apply_transposed(&self, x: &Vectors) -> Result<Vectors> {
-        let out = match &self.transposed {
-            Some(transposed) => apply(transposed, x),
-            None => apply(&self.a.try_transposed()?, x),
-        };
-        out.map(|out| self.divided(out))
+        let transposed = self.transposed.as_ref().expect("methods of least squares have the transposed matrix");
+        apply(transposed, x).map(|out| self.divided(out))
     }
 
     /// About the inverse of the divided `A`, of least squares of `A^T A`, times `x`.

@@ -131,11 +131,11 @@ impl<'a, T> Factor<'a, T> {
     fn part(self, [row, col]: [usize; 2]) -> Self {
         Self { elements: &self.elements[row * self.strides[0] + col * self.strides[1]..], ..self }
     }
+}
 
-    /// The last element of a matrix of this size is at this place.
-    fn last(strides: [usize; 2], [rows, cols]: [usize; 2]) -> usize {
-        (rows - 1) * strides[0] + (cols - 1) * strides[1]
-    }
+/// Where the last element of a matrix of this size is.
+fn last(strides: [usize; 2], [rows, cols]: [usize; 2]) -> usize {
+    (rows - 1) * strides[0] + (cols - 1) * strides[1]
 }
 
 /// `out = x y`, of at least one element and one term.
@@ -147,7 +147,6 @@ fn multiply<T: Float>(
     strides: [usize; 2],
     threads: Parallelism,
 ) {
-    let last = Factor::<T>::last;
     assert!(last(x.strides, [m, k]) < x.elements.len(), "matmul: the first factor must have all of its elements");
     assert!(last(y.strides, [k, n]) < y.elements.len(), "matmul: the second factor must have all of its elements");
     assert!(last(strides, [m, n]) < out.len(), "matmul: the result must have room for all elements");
