@@ -10,7 +10,7 @@ use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::{silent, whole};
 use sparse_nn::EdgeType;
-use sparse_ops::{Result, SparseError, dense_limit};
+use sparse_ops::{Result, SparseError, aligned, dense_limit};
 use std::path::Path;
 
 /// Reads `ACM3025.pkl`: papers, joined where they share an author and where they share a subject.
@@ -80,7 +80,7 @@ pub fn read_acm_with(
     }
     let mut x = vec![0.0; nodes * words];
     feature.iter().for_each(|&(row, col, value)| x[row * words + col] += value);
-    let x = Tensor::from_data(TensorData::new(x, [nodes, words]), options.clone());
+    let x = aligned(Tensor::from_data(TensorData::new(x, [nodes, words]), options.clone()));
     let each = |shape: [usize; 2], name: &str, cols: usize| match shape == [nodes, cols] {
         true => Ok(()),
         false => Err(at(format!("{name} must be [{nodes}, {cols}], got {shape:?}"))),

@@ -10,8 +10,10 @@
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`], [`dropout_edge`],
 //!   [`dropout_node`], [`diffused`]. Self loops and degrees are methods of [`SparseTensor`](sparse_ops::SparseTensor).
-//! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`],
-//!   [`random_walk_encoding`]; [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
+//! - Algorithms: [`connected_components`], [`bfs_levels`], [`search_order`], [`shortest_paths`],
+//!   [`minimum_spanning_tree`], [`maximum_flow`], [`maximum_matching`], [`minimum_weight_matching`], [`pagerank`],
+//!   [`triangle_counts`], [`Reordering`], [`random_walk_encoding`];
+//!   [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
 //! - Words as columns: [`FeatureHasher`].
 //! - Measures: of examples [`roc_auc`], [`average_precision`], [`hits_at_k`]; of the items of users [`recall_at_k`],
 //!   [`precision_at_k`], [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
@@ -32,6 +34,7 @@ mod diffusion;
 mod encoding;
 mod entities;
 mod explain;
+mod flow;
 mod folder;
 mod generators;
 #[cfg(feature = "npz")]
@@ -62,6 +65,7 @@ mod ogb_links;
 mod pagerank;
 #[cfg(feature = "mmap")]
 pub mod parts;
+mod paths;
 mod pickle;
 mod planetoid;
 mod points;
@@ -105,6 +109,9 @@ pub use explain::{
     Explanation, Fidelity, GnnExplainerConfig, fidelity, integrated_gradients, predicted_classes, saliency,
     try_fidelity, try_integrated_gradients, try_predicted_classes, try_saliency,
 };
+pub use flow::{
+    MaximumFlow, maximum_flow, maximum_matching, minimum_weight_matching, try_maximum_flow, try_minimum_weight_matching,
+};
 pub use folder::{read_folder, read_folder_with};
 pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
@@ -134,6 +141,10 @@ pub use ogb_hetero::{read_ogb_hetero, read_ogb_hetero_with};
 #[cfg(feature = "npz")]
 pub use ogb_links::{OgbLinkSplit, OgbLinks, read_ogb_links, read_ogb_links_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
+pub use paths::{
+    SearchBy, SearchOrder, ShortestPaths, minimum_spanning_tree, search_order, shortest_paths, shortest_paths_within,
+    try_minimum_spanning_tree, try_search_order, try_shortest_paths, try_shortest_paths_within,
+};
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
 pub use ppi::{read_ppi, read_ppi_with};

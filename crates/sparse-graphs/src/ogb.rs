@@ -8,7 +8,7 @@ use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
 use sparse_ops::extend::{Allowed, read_all};
-use sparse_ops::{CooTensor, CsrTensor, Result, SparseError};
+use sparse_ops::{CooTensor, CsrTensor, Result, SparseError, aligned};
 use std::path::{Path, PathBuf};
 
 /// What the folder of a graph does not say itself.
@@ -189,7 +189,7 @@ pub fn read_ogb_with(
     let edge_features = edge_features.map(|table| matrix(&table, 0..table.rows, &device));
     let features = features.map(|features| {
         let data = TensorData::new(features.values, [nodes, features.cols]);
-        Tensor::from_data(data, device.clone())
+        aligned(Tensor::from_data(data, device.clone()))
     });
     let labels = Tensor::from_data(TensorData::new(labels.values, [nodes, labels.cols]), &device.device);
     Ok(OgbGraph { adjacency, features, edge_features, labels, splits: Splits { train, val, test } })

@@ -11,7 +11,7 @@ use sparse_files::io::source::silent;
 use sparse_nn::EdgeType;
 use sparse_ops::extend::Allowed;
 use sparse_ops::ops::Reduce;
-use sparse_ops::{CooTensor, Result, SparseError};
+use sparse_ops::{CooTensor, Result, SparseError, aligned};
 use std::path::{Path, PathBuf};
 
 /// Reads a node-property graph whose nodes have types, as it is downloaded and unpacked: `ogbn_mag/` (PyG's `OGB_MAG`).
@@ -103,7 +103,7 @@ pub fn read_ogb_hetero_with(
         if is_there(&feat) {
             let features = files.table(&feat, Some(nodes), |fields| fields.float())?;
             let data = TensorData::new(features.values, [nodes, features.cols]);
-            own.features = Some(Tensor::from_data(data, device.clone()));
+            own.features = Some(aligned(Tensor::from_data(data, device.clone())));
         }
         let mut labels = None;
         if is_there(&label) {

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use sparse_files::io::Progress;
 use sparse_files::io::npy;
 use sparse_files::io::source::silent;
-use sparse_ops::Result;
 use sparse_ops::extend::{Allowed, read_all, read_data};
+use sparse_ops::{Result, aligned};
 use std::path::Path;
 
 /// Reads one of the three sets of graphs of PPI as they are downloaded: `train` (20 graphs), `valid` or `test` (2
@@ -108,7 +108,7 @@ pub fn read_ppi_with(
         let own = classes[start * width..end * width].iter().map(|&member| member as i64).collect::<Vec<_>>();
         let part = OgbGraph {
             adjacency: adjacency.with_values(ones),
-            features: Some(features.clone().narrow(0, start, group.len())),
+            features: Some(aligned(features.clone().narrow(0, start, group.len()))),
             edge_features: None,
             labels: Tensor::from_data(TensorData::new(own, [group.len(), width]), device),
             splits: Splits::default(),

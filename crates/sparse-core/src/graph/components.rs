@@ -10,13 +10,6 @@ use crate::element::Ids;
 pub fn weak_components(ptr: Ids<'_>, idx: Ids<'_>) -> (Vec<i64>, usize) {
     let nodes = ptr.rows();
     let mut parent: Vec<usize> = (0..nodes).collect();
-    fn root(parent: &mut [usize], mut node: usize) -> usize {
-        while parent[node] != node {
-            parent[node] = parent[parent[node]];
-            node = parent[node];
-        }
-        node
-    }
     for node in 0..nodes {
         let mut own = root(&mut parent, node);
         for at in ptr.span(node) {
@@ -42,6 +35,15 @@ pub fn weak_components(ptr: Ids<'_>, idx: Ids<'_>) -> (Vec<i64>, usize) {
         };
     }
     (labels, count)
+}
+
+/// The root of the tree that a node is in. Halves the path to it.
+pub(super) fn root(parent: &mut [usize], mut node: usize) -> usize {
+    while parent[node] != node {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    node
 }
 
 /// The strongly connected component of each node, and their number: two nodes are in one component if each reaches the

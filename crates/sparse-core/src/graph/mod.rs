@@ -1,4 +1,5 @@
-//! Algorithms on graphs: neighbour sampling, walks, traversal, orders, nearest points.
+//! Algorithms on graphs: neighbour sampling, walks, traversal, shortest paths, spanning trees, flows, matchings,
+//! orders, nearest points.
 //!
 //! A graph is the pattern of a square CSR matrix: row `i` has an entry `j` for each edge from `i` to `j`. Functions
 //! take indices as [`Ids`](crate::dynamic::Ids), so each is compiled once. Random numbers depend on a key and on the
@@ -6,12 +7,16 @@
 
 mod components;
 mod draw;
+mod flow;
 mod induced;
+mod matching;
 mod order;
 mod partition;
+mod paths;
 mod points;
 mod relabel;
 mod sample;
+mod spanning;
 mod store;
 mod traverse;
 mod triangles;
@@ -21,14 +26,18 @@ mod walk;
 pub use crate::random::{Stream, mix};
 pub use components::{strong_components, weak_components};
 pub use draw::{Draw, Drawn, positions};
+pub use flow::{Flow, maximum_flow};
 pub use induced::{Induced, induced};
+pub use matching::{maximum_matching, minimum_weight_matching};
 pub use order::reverse_cuthill_mckee;
 pub use partition::partition;
+pub use paths::{NegativeCycle, Paths, bellman_ford, path_gradients, row_of, shortest_paths};
 pub use points::{Neighbors, Points, nearest, within};
 pub use relabel::Relabel;
 pub use sample::{HopEdges, HopSource, Hops, expand, sample_hops, sample_hops_from};
+pub use spanning::minimum_spanning_forest;
 pub use store::{Ahead, GraphStore, Slices};
-pub use traverse::bfs_levels;
+pub use traverse::{Search, bfs_levels, breadth_first, depth_first};
 pub use triangles::triangles;
 pub use two_way::TwoWay;
 pub use walk::{WalkBias, random_walks};

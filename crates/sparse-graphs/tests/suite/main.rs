@@ -18,6 +18,7 @@ mod links;
 mod mapped;
 mod measures;
 mod partition;
+mod paths;
 mod ranking;
 mod raw_graphs;
 mod readers;

@@ -1,0 +1,223 @@
+//! Shortest paths with weights, searches, and spanning trees.
+
+use super::host::{HostRows, keep, signed};
+use burn::tensor::{Int, Tensor, TensorData};
+use sparse_core::graph::{self, NegativeCycle, Paths, row_of};
+use sparse_macros::or_panic;
+use sparse_ops::extend::{Erased, Parts, check_ids, check_square, ints, read_data, record};
+use sparse_ops::{CsrTensor, Fill, Kind, Result, SparseError};
+use std::sync::Arc;
+
+/// Shortest paths from some sources to all nodes.
+#[derive(Clone, Debug)]
+pub struct ShortestPaths {
+    /// The length of the path from each source to each node, `[S, N]`, infinite where there is none. On the tape of the
+    /// weights.
+    pub distances: Tensor<2>,
+    found: Arc<Found>,
+}
+
+#[derive(Debug)]
+struct Found {
+    rows: HostRows,
+    /// The last element of each path, -1 for none.
+    via: Vec<i64>,
+    nodes: usize,
+    edges: usize,
+}
+
+impl ShortestPaths {
+    /// The node before each node on its path, `[S, N]`; -1 for a source and where no path leads.
+    pub fn predecessors(&self) -> Tensor<2, Int> {
+        let ptr = self.found.rows.ptr();
+        let before = self.found.via.iter().map(|&at| if at < 0 { -1 } else { row_of(ptr, at as usize) as i64 });
+        ints(before.collect(), self.distances.dims(), &self.distances.device().inner())
+    }
+
+    /// The nodes of the path from source number `source` to `node`, both ends included; the node alone if it is the
+    /// source or if no path leads there.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such source or node.
+    pub fn path(&self, source: usize, node: usize) -> Vec<usize> {
+        let Found { rows, via, nodes, .. } = &*self.found;
+        assert!(node < *nodes, "path: the node must be in [0, {nodes}), got {node}");
+        let via = &via[source * nodes..][..*nodes];
+        let mut path = vec![node];
+        while let Ok(at) = usize::try_from(via[path[path.len() - 1]]) {
+            path.push(row_of(rows.ptr(), at));
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// Shortest paths in `adjacency` `[N, N]` from each of `sources` to all nodes. A stored element is an edge from its row
+/// to its column, as long as its value; one with an infinite value is none. For an undirected graph store both
+/// directions, and values of one for the number of edges.
+///
+/// Backward: an edge gets the gradients of all distances whose path it is on, `d D_st / d w_e = 1` if `e` is on the
+/// path found from `s` to `t`. Where several are shortest this is a subgradient.
+///
+/// Without negative weights by Dijkstra's algorithm, with them by Bellman and Ford's for one source and Johnson's for
+/// several. Cost: pattern and values are read to the host; `O(S nnz log(nnz))`, sources in parallel, and
+/// `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then rounded to the dtype
+/// of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::CooTensor;
+/// use sparse_tensor::data::shortest_paths;
+///
+/// let weights = Tensor::<1>::from_floats([1.0, 2.0, 5.0], &Device::flex().autodiff()).require_grad();
+/// let a = CooTensor::from_edges(&[(0, 1), (1, 2), (0, 2)], weights.clone(), 3).unwrap().to_csr();
+/// let paths = shortest_paths(&a, &[0]);
+/// assert_eq!(paths.distances.to_data().to_vec::<f32>().unwrap(), [0.0, 1.0, 3.0]);
+/// assert_eq!(paths.path(0, 2), [0, 1, 2]);
+///
+/// let grads = paths.distances.sum().backward();
+/// assert_eq!(weights.grad(&grads).unwrap().into_data().to_vec::<f32>().unwrap(), [2.0, 1.0, 0.0]);
+/// ```
+///
+/// # Errors
+///
+/// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a source that is no node; `fill_mismatch`
+/// for another fill than zero or undefined; `invalid` that names the edge for a weight that is NaN or negatively
+/// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources).
+#[or_panic]
+pub fn try_shortest_paths(adjacency: &CsrTensor<2>, sources: &[usize]) -> Result<ShortestPaths> {
+    try_shortest_paths_within(adjacency, sources, f64::INFINITY)
+}
+
+/// [`shortest_paths`] of at most this length. Dijkstra's algorithm ends there.
+///
+/// # Errors
+///
+/// Those of [`try_shortest_paths`]; `invalid` for a limit that is NaN.
+#[or_panic]
+pub fn try_shortest_paths_within(adjacency: &CsrTensor<2>, sources: &[usize], limit: f64) -> Result<ShortestPaths> {
+    const OP: &str = "shortest_paths";
+    check_square(OP, adjacency)?;
+    let nodes = adjacency.dims()[0];
+    check_ids(OP, sources, nodes)?;
+    if limit.is_nan() {
+        return Err(SparseError::invalid(OP, "the limit must be a number, got NaN"));
+    }
+    let rows = HostRows::of(adjacency.pattern());
+    let weights = weights(OP, adjacency, &rows)?;
+    let Paths { distances, via } = graph::shortest_paths(rows.ptr(), rows.idx(), &weights, &signed(sources), limit)
+        .map_err(|NegativeCycle(node)| {
+            let message = format!("a cycle must not have a negative length, got one through node {node}");
+            SparseError::invalid(OP, message)
+        })?;
+    let values = adjacency.rows();
+    let (plain, dtype) = (values.device().inner(), values.dtype());
+    let data = TensorData::new(distances, [sources.len(), nodes]).convert_dtype(dtype);
+    let found = Arc::new(Found { rows, via, nodes, edges: weights.len() });
+    let distances = Tensor::<2>::from_data(data, (&plain, dtype));
+    let distances = record(distances, [Erased::from(values)], found.clone(), |found, grad: Tensor<2>, _| {
+        let options = (grad.device(), grad.dtype());
+        let own: Vec<f64> = read_data(grad).convert::<f64>().iter().collect();
+        let grads = graph::path_gradients(found.rows.ptr(), found.edges, &found.via, &own);
+        let data = TensorData::new(grads, [found.edges, 1]).convert_dtype(options.1);
+        [Some(Tensor::<2>::from_data(data, (&options.0, options.1)).into())]
+    });
+    Ok(ShortestPaths { distances, found })
+}
+
+/// The nodes that a search from `source` reaches, in the order in which it reaches them, and the node before each node
+/// `[N]`, -1 for the source and where it does not come.
+#[derive(Clone, Debug)]
+pub struct SearchOrder {
+    /// Node ids, at most `N`.
+    pub order: Tensor<1, Int>,
+    /// `[N]`.
+    pub predecessors: Tensor<1, Int>,
+}
+
+/// Which nodes a search takes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchBy {
+    /// The nearest.
+    #[default]
+    Breadth,
+    /// Those behind the last one.
+    Depth,
+}
+
+/// The nodes of `adjacency` `[N, N]` in the order of a search from `source`, which follows stored elements from row to
+/// column, and its tree. Cost: the pattern is read to the host; `O(N + nnz)`. (SciPy's `breadth_first_order`,
+/// `depth_first_order`; their trees are the edges from [`SearchOrder::predecessors`].)
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::data::{SearchBy, karate, search_order};
+///
+/// let found = search_order(&karate(&Device::flex()).adjacency, 33, SearchBy::Depth);
+/// assert_eq!(found.order.dims(), [34]);
+/// ```
+///
+/// # Errors
+///
+/// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a source that is no node.
+#[or_panic]
+pub fn try_search_order<K: Kind>(adjacency: &CsrTensor<2, K>, source: usize, by: SearchBy) -> Result<SearchOrder> {
+    const OP: &str = "search_order";
+    check_square(OP, adjacency)?;
+    check_ids(OP, &[source], adjacency.dims()[0])?;
+    let rows = HostRows::of(adjacency.pattern());
+    let search = match by {
+        SearchBy::Breadth => graph::breadth_first,
+        SearchBy::Depth => graph::depth_first,
+    };
+    let (order, before) = search(rows.ptr(), rows.idx(), source);
+    let device = adjacency.device().inner();
+    let sizes = [order.len(), before.len()];
+    Ok(SearchOrder { order: ints(order, [sizes[0]], &device), predecessors: ints(before, [sizes[1]], &device) })
+}
+
+/// The stored elements of `adjacency` `[N, N]` that are a spanning tree of each weak component with the least sum of
+/// values: `N` less the number of components. Elements join their row and column in either direction, so each edge is
+/// there once; of equal ones the first is taken, so the result is unique. Values keep their gradients. Cost: pattern
+/// and values are read to the host; `O(nnz log(nnz))` (Kruskal 1956). (SciPy's `minimum_spanning_tree`.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::CooTensor;
+/// use sparse_tensor::data::minimum_spanning_tree;
+///
+/// let weights = Tensor::<1>::from_floats([1.0, 5.0, 2.0], &Device::flex());
+/// let a = CooTensor::from_edges(&[(0, 1), (0, 2), (1, 2)], weights, 3).unwrap().to_csr();
+/// assert_eq!(minimum_spanning_tree(&a).sum().into_scalar::<f32>(), 3.0);
+/// ```
+///
+/// # Errors
+///
+/// `shape_mismatch` if the adjacency is not square; `fill_mismatch` for another fill than zero or undefined; `invalid`
+/// that names the edge for a value that is NaN or negatively infinite.
+#[or_panic]
+pub fn try_minimum_spanning_tree(adjacency: &CsrTensor<2>) -> Result<CsrTensor<2>> {
+    const OP: &str = "minimum_spanning_tree";
+    check_square(OP, adjacency)?;
+    let rows = HostRows::of(adjacency.pattern());
+    let weights = weights(OP, adjacency, &rows)?;
+    let kept = graph::minimum_spanning_forest(rows.ptr(), rows.idx(), &weights);
+    Ok(keep(adjacency, &rows, &kept))
+}
+
+/// The values of the stored elements as weights of edges.
+pub(super) fn weights(op: &'static str, adjacency: &CsrTensor<2>, rows: &HostRows) -> Result<Vec<f64>> {
+    if !matches!(adjacency.fill(), Fill::Zero | Fill::Undefined) {
+        return Err(SparseError::wrong_fill(op, "zero or undefined", adjacency.fill(), "use with_fill"));
+    }
+    let weights: Vec<f64> = read_data(adjacency.rows().clone().inner()).convert::<f64>().iter().collect();
+    match weights.iter().position(|weight| weight.is_nan() || *weight == f64::NEG_INFINITY) {
+        None => Ok(weights),
+        Some(at) => {
+            let (row, col) = (row_of(rows.ptr(), at), rows.idx().at(at));
+            let message = format!("a weight must be a number, got {} for the edge ({row}, {col})", weights[at]);
+            Err(SparseError::invalid(op, message))
+        }
+    }
+}
