@@ -1,10 +1,11 @@
 //! What a work cannot avoid, as bare loops over memory of the same sizes, and over the same numbers of rows. They run
-//! on the threads of this library, on operands as a user has them: in small pages, at any address.
+//! on the threads of this library, on operands as a user has them: in small pages, at any address, unless the row says
+//! that they are aligned.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
-use sparse_tensor::CsrTensor;
+use sparse_tensor::{CsrTensor, aligned};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -14,6 +15,8 @@ pub(crate) enum Part {
     Stream { read: usize, written: usize },
     /// Reads a byte of each cache line of the rows with these numbers, of a table of rows of `width` bytes.
     Rows { index: Vec<u32>, width: usize, table: usize },
+    /// The same of a table in huge pages that starts on a cache line.
+    AlignedRows { index: Vec<u32>, width: usize, table: usize },
     /// `put_along_axis` along axis 0 as plain loops over columns that share a cache line.
     Put { index: Vec<i64>, width: usize, table: usize },
     /// The gradient of its values; of some reductions it reads the values again.
@@ -50,7 +53,7 @@ pub(crate) fn random(count: usize, limit: usize) -> Vec<u32> {
 /// A loop with its memory.
 pub(crate) struct Loop {
     part: Part,
-    read: Vec<u64>,
+    read: TensorData,
     written: Vec<u64>,
 }
 
@@ -64,7 +67,7 @@ impl Loop {
     pub(crate) fn new(part: Part) -> Self {
         let (read, written) = match &part {
             Part::Stream { read, written } => (*read, *written),
-            Part::Rows { width, table, .. } => (width * table, 0),
+            Part::Rows { width, table, .. } | Part::AlignedRows { width, table, .. } => (width * table, 0),
             Part::Put { index, width, table } => (4 * index.len(), 4 * width * table),
             Part::PutBackward { index, width, table, values } => {
                 (4 * width * table + if *values { 4 * index.len() } else { 0 }, 4 * index.len())
@@ -72,23 +75,29 @@ impl Loop {
             Part::Sort { keys, .. } => (0, 2 * WORD * keys.len()),
             Part::Flops(_) => (0, 0),
         };
-        // Ones, if they are read as f32.
-        let words = |bytes: usize| vec![0x3f80_0000_3f80_0000; bytes.div_ceil(WORD)];
-        Self { part, read: words(read), written: words(written) }
+        let len = read.div_ceil(WORD) * 2;
+        let mut read = TensorData::new(vec![1f32; len], [len]);
+        if matches!(part, Part::AlignedRows { .. }) {
+            read = aligned(Tensor::<1>::from_data(read, &Device::flex())).into_data();
+        }
+        Self { part, read, written: vec![1; written.div_ceil(WORD)] }
     }
 
     /// Milliseconds of a run.
     pub(crate) fn run(&mut self) -> f64 {
         let start = Instant::now();
         let Self { part, read, written } = self;
+        let read = read.as_slice::<f32>().expect("f32");
         match part {
-            Part::Stream { .. } => read_and_write(read, written),
-            Part::Rows { index, width, .. } => touch(index, *width, bytemuck::cast_slice(read)),
+            Part::Stream { .. } => read_and_write(bytemuck::cast_slice(read), written),
+            Part::Rows { index, width, .. } | Part::AlignedRows { index, width, .. } => {
+                touch(index, *width, bytemuck::cast_slice(read))
+            }
             Part::Put { index, width, .. } => {
-                put(index, *width, bytemuck::cast_slice(read), bytemuck::cast_slice_mut(written));
+                put(index, *width, read, bytemuck::cast_slice_mut(written));
             }
             Part::PutBackward { index, width, table, values } => {
-                let (table, rest) = bytemuck::cast_slice(read).split_at(*width * *table);
+                let (table, rest) = read.split_at(*width * *table);
                 put_backward(index, *width, table, values.then_some(rest), bytemuck::cast_slice_mut(written));
             }
             Part::Sort { keys, largest } => sort(keys, *largest, written),

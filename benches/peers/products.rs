@@ -6,8 +6,8 @@ use super::report::Bench;
 use burn::tensor::{Device, Tensor};
 use sparse_autograd::backward_from;
 use sparse_tensor::data::Reordering;
-use sparse_tensor::ops::Reduce;
-use sparse_tensor::{CooTensor, CsrTensor};
+use sparse_tensor::ops::{Reduce, masked_matmul};
+use sparse_tensor::{CooTensor, CsrTensor, aligned};
 use std::path::Path;
 
 /// The size of ogbn-arxiv, whose edges these graphs do not have.
@@ -18,9 +18,11 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
     let device = Device::flex();
     let of_graphs = [
         "spmm",
+        "spmm, aligned",
         "spmm f+b",
         "spmm amax f+b",
         "sddmm",
+        "sddmm, aligned",
         "spmm power-law",
         "spmm power-law f+b",
         "spmm clustered",
@@ -30,16 +32,19 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
         let x = dense(folder, "graph.dense", 20, [NODES, 128]);
         let adjacency = Rows::uniform(2, [NODES; 2], EDGES).shared(folder, "graph", &device);
         bench.compare("spmm", || product(&adjacency, 128), || vec![adjacency.matmul(x.clone()).flatten(0, 1)]);
+        let near = aligned(x.clone());
+        let work = || vec![adjacency.matmul(near.clone()).flatten(0, 1)];
+        bench.compare_as("spmm, aligned", "spmm", || on_lines(product(&adjacency, 128)), work);
         // The gradient that backward starts from, made once, as for the peer.
         let ones = Tensor::ones([NODES, 128], &device);
         let both = |a: &CsrTensor<2>, reduce| both(a, &x, reduce, ones.clone());
         bench.compare("spmm f+b", || with_gradients(&adjacency, 128), || both(&adjacency, None));
         bench.compare("spmm amax f+b", || with_gradients(&adjacency, 128), || both(&adjacency, Some(Reduce::Amax)));
         let samples = || vec![rows_of(&adjacency, 512), stream(NODES * 512 + EDGES * 4, EDGES * 4)];
-        bench.compare("sddmm", samples, || {
-            vec![sparse_tensor::ops::masked_matmul(x.clone(), x.clone().transpose(), &adjacency).values::<1>()]
-        });
-        drop(adjacency);
+        let at_edges = |x: &Tensor<2>| vec![masked_matmul(x.clone(), x.clone().transpose(), &adjacency).values::<1>()];
+        bench.compare("sddmm", samples, || at_edges(&x));
+        bench.compare_as("sddmm, aligned", "sddmm", || on_lines(samples()), || at_edges(&near));
+        drop((adjacency, near));
         let skewed = Rows::power_law(7, NODES, EDGES).shared(folder, "skewed", &device);
         bench.compare("spmm power-law", || product(&skewed, 128), || vec![skewed.matmul(x.clone()).flatten(0, 1)]);
         bench.compare("spmm power-law f+b", || with_gradients(&skewed, 128), || both(&skewed, None));
@@ -52,11 +57,15 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
             bench.time(name, "", || product(&a, 128), || vec![a.matmul(x.clone()).flatten(0, 1)]);
         }
     }
-    if bench.wants_any(&["spmm small F=64", "spmm small F=16", "spmm small batch of 4"]) {
+    let small = ["spmm small F=64", "spmm small F=64, aligned", "spmm small F=16", "spmm small F=16, aligned"];
+    if bench.wants_any(&small) || bench.wants("spmm small batch of 4") {
         let a = Rows::uniform(3, [100_000; 2], 1_000_000).shared(folder, "small", &device);
         for (name, width) in [("spmm small F=64", 64), ("spmm small F=16", 16)] {
             let x = dense(folder, &format!("small.dense{width}"), 21, [100_000, width]);
-            bench.compare(name, || product(&a, width), || vec![a.matmul(x.clone()).flatten(0, 1)]);
+            let work = |x: &Tensor<2>| vec![a.matmul(x.clone()).flatten(0, 1)];
+            bench.compare(name, || product(&a, width), || work(&x));
+            let near = aligned(x.clone());
+            bench.compare_as(&format!("{name}, aligned"), name, || on_lines(product(&a, width)), || work(&near));
         }
         let x = dense(folder, "small.batch", 22, [400_000, 16]).reshape([4, 100_000, 16]);
         // An operand after the other.
@@ -85,6 +94,15 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
 /// A row of the dense side for each element, the matrix in order, and the result.
 pub(crate) fn product(a: &CsrTensor<2>, width: usize) -> Vec<Part> {
     vec![rows_of(a, width * 4), stream(a.nnz() * 8, a.dims()[0] * width * 4)]
+}
+
+/// The same with rows of a table as [`aligned`] makes it.
+fn on_lines(parts: Vec<Part>) -> Vec<Part> {
+    let near = |part| match part {
+        Part::Rows { index, width, table } => Part::AlignedRows { index, width, table },
+        part => part,
+    };
+    parts.into_iter().map(near).collect()
 }
 
 /// The product, and both gradients in one walk: it reads a row of the gradient for each element, in the order of the

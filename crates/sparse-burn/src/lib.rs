@@ -40,8 +40,9 @@ pub use codec::{Decoder, Encoder, Meta};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
 pub use kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, of_kind};
+pub use memory::aligned;
 pub use options::{ConcatAxis, MergeRule, PutTarget};
-pub use read::{is_gpu, is_remote, read_data};
+pub use read::{is_flex, is_gpu, is_remote, read_data};
 #[cfg(any(feature = "gpu", feature = "remote"))]
 pub use replay::device_reads;
 pub use replay::without_blocking;

@@ -4,12 +4,16 @@
 //! the memory of a result goes back to the pool of `sparse-core` when Burn drops its last tensor. For new memory we
 //! advise the system to use huge pages, as NumPy does for its arrays.
 
-use burn::tensor::Bytes;
+use burn::tensor::{Bytes, TensorData};
 use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty};
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use std::sync::Once;
+
+/// The size of a huge page.
+#[cfg(target_os = "linux")]
+const HUGE: usize = 2 << 20;
 
 /// Tells `sparse-core` how to advise huge pages for large outputs. Cheap after the first call.
 pub(crate) fn register() {
@@ -41,6 +45,36 @@ pub(crate) fn bytes<T: Pod + Send + Sync>(list: Vec<T>) -> Bytes {
     }
     // SAFETY: the list has `len` initialized bytes.
     unsafe { Bytes::from_controller(Box::new(Recycled(list)), len) }
+}
+
+/// A cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+// SAFETY: it has no padding, and every pattern of bits is a valid one.
+unsafe impl Zeroable for Line {}
+// SAFETY: as above.
+unsafe impl Pod for Line {}
+
+/// A copy that starts on a cache line, in huge pages if it is large.
+pub fn aligned(data: TensorData) -> TensorData {
+    let (from, len) = (data.as_bytes(), data.as_bytes().len());
+    let mut lines = Vec::with_capacity(len.div_ceil(size_of::<Line>()));
+    #[cfg(target_os = "linux")]
+    if len >= HUGE {
+        advise(lines.as_mut_ptr() as *mut u8, lines.capacity() * size_of::<Line>());
+    }
+    let (whole, rest) = from.as_chunks::<64>();
+    lines.extend(whole.iter().map(|line| Line(*line)));
+    if !rest.is_empty() {
+        let mut last = [0; 64];
+        last[..rest.len()].copy_from_slice(rest);
+        lines.push(Line(last));
+    }
+    // SAFETY: the lines have `len` initialized bytes.
+    let bytes = unsafe { Bytes::from_controller(Box::new(Recycled(lines)), len) };
+    TensorData::from_bytes(bytes, data.shape().clone(), data.dtype())
 }
 
 /// Memory of Rust's allocator that goes to the pool when dropped.
@@ -86,7 +120,24 @@ impl<T: Pod> Drop for Recycled<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::{aligned, bytes};
+    use burn::tensor::TensorData;
+
+    /// Of odd lengths too; `into_vec` copies, for a `Vec` of another alignment could not be freed.
+    #[test]
+    fn aligned_copies_start_on_a_cache_line_and_are_written_and_read() {
+        for len in [0, 1, 15, 16, 17, 1000, 600_001] {
+            let list: Vec<f32> = (0..len).map(|k| k as f32).collect();
+            let mut data = aligned(TensorData::new(list.clone(), [len]));
+            assert_eq!(data.as_bytes().as_ptr() as usize % 64, 0);
+            assert_eq!(data.as_bytes(), bytemuck::cast_slice::<f32, u8>(&list));
+            if let Some(first) = data.as_mut_slice::<f32>().unwrap().first_mut() {
+                *first = 7.0;
+            }
+            let back = data.try_into_vec::<f32>().unwrap();
+            assert_eq!((back.len(), back.first().copied().unwrap_or(7.0)), (len, 7.0));
+        }
+    }
 
     /// Every way in which Burn reaches the storage of a result. Miri runs it too.
     #[test]

@@ -3,7 +3,7 @@
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
 
-#[cfg(any(feature = "gpu", feature = "remote"))]
+#[cfg(any(feature = "flex", feature = "gpu", feature = "remote"))]
 use burn::backend::DispatchDevice;
 
 /// Whether a device is a GPU, here or on a server.
@@ -23,6 +23,17 @@ fn is_cube(device: &Device) -> bool {
     #[cfg(feature = "gpu")]
     return matches!(device.clone().inner().as_dispatch(), DispatchDevice::Cube(_));
     #[cfg(not(feature = "gpu"))]
+    {
+        let _ = device;
+        false
+    }
+}
+
+/// Whether a device is that of Flex, whose tensors are in memory of this process that kernels read in place.
+pub fn is_flex(device: &Device) -> bool {
+    #[cfg(feature = "flex")]
+    return matches!(device.clone().inner().as_dispatch(), DispatchDevice::Flex(_));
+    #[cfg(not(feature = "flex"))]
     {
         let _ = device;
         false

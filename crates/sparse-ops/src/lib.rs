@@ -18,7 +18,7 @@ mod tensor;
 
 pub use base::kind::{Kind, Numeric, dtype_name};
 pub use base::limits::{Limits, dense_limit, set_dense_limit};
-pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit};
+pub use base::memory::{MemoryReport, aligned, memory_report, release_pool, set_pool_limit};
 #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm", feature = "remote"))]
 pub use sparse_burn::device_reads;
 #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]

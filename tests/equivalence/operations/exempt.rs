@@ -58,7 +58,11 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ("fn", "one product with a sparse matrix, against a loop: nn/tests/suite/group_mm.rs", "gather_mm segment_mm"),
     ("fn", "of the gradients of a module: nn/tests/suite/clip.rs", "clip_grad_norm"),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
-    ("fn", "the pool of results: tests/allocations.rs", "memory_report release_pool set_pool_limit"),
+    (
+        "fn",
+        "memory: tests/allocations.rs, ops/tests/suite/aligned.rs",
+        "aligned memory_report release_pool set_pool_limit",
+    ),
     ("fn", "the name of a dtype", "dtype_name"),
     ("fn", "counters of a GPU run: tests/gpu", "device_reads host_fallbacks"),
     ("fn", "awaits what other operations read: tests/gpu/asynchronous.rs", "without_blocking"),

@@ -82,7 +82,7 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
     #[inline(always)]
     fn each(self, dot: impl Fn(&[T], &[T]) -> T::Acc) {
         let Self { rows, cols, x, y, width, out } = self;
-        let distance = x.distance();
+        let distance = x.distance().min(y.distance());
         let heads = x.width() / width;
         for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out.chunks_exact_mut(heads)).enumerate() {
             if let (Some(next_r), Some(next_c)) = (rows.get(k + distance), cols.get(k + distance)) {

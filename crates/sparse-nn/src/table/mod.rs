@@ -10,7 +10,7 @@ use burn::nn::Initializer;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{associate, index_dtype_for, index_tensor, same_elements};
-use sparse_ops::{CsrTensor, Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError, aligned};
 
 /// Configuration of a [`RowTable`].
 #[derive(Config, Debug)]
@@ -60,7 +60,9 @@ pub struct RowTable {
 impl RowTableConfig {
     /// A table on `device`.
     pub fn init(&self, device: &Device) -> RowTable {
-        RowTable { weight: self.initializer.init([self.rows, self.d_model], device) }
+        // In memory that the row optimisers change in place.
+        let weight = self.initializer.init([self.rows, self.d_model], device);
+        RowTable { weight: weight.init_mapper(aligned) }
     }
 }
 

@@ -1,6 +1,45 @@
-//! The memory that large results leave behind.
+//! Memory: what large results leave behind, and operands where kernels read them best.
+
+use burn::tensor::Tensor;
+use sparse_autograd::{Erased, record};
 
 pub use sparse_core::MemoryReport;
+
+/// The same numbers in memory that starts on a cache line, and in huge pages if it is large. For a dense operand that
+/// many products read, such as the features of a graph's nodes, on Flex.
+///
+/// A tensor that Burn makes starts 16 bytes behind a cache line, so a row of 64 bytes lies on two lines, and is in
+/// pages of 4 KiB, of which the core knows few. A product of 1 M elements with `[100000, 64]` took 12.4 ms with such an
+/// operand and 6.4 with an aligned one, of 2.3 M elements with `[169343, 128]` 57 and 38. The readers of graphs and the
+/// row tables of this library give aligned tensors; results of its operations are in huge pages. Burn's optimisers
+/// write new memory at each step, so their parameters do not stay aligned.
+///
+/// Gradients pass through; a leaf that requires a gradient gives a leaf. On other backends the tensor is returned as it
+/// is. Cost: a copy. Source: Intel's optimisation manual on accesses that cross a cache line.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, aligned};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [1.0, 0.0]], &device));
+/// let x = aligned(Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device));
+/// assert_eq!(a.matmul(x).into_data().to_vec::<f32>().unwrap(), [6.0, 8.0, 1.0, 2.0]);
+/// ```
+pub fn aligned<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
+    let device = tensor.device();
+    if !sparse_burn::is_flex(&device) {
+        return tensor;
+    }
+    let options = (&device.inner(), tensor.dtype());
+    let copy = Tensor::from_data(sparse_burn::aligned(sparse_burn::read_data(tensor.clone().inner())), options);
+    match tensor.is_require_grad() {
+        true => Tensor::from_inner(copy).require_grad(),
+        false if tensor.is_tracked() => record(copy, [Erased::from(&tensor)], (), |(), grad, _| [Some(grad.into())]),
+        false if tensor.device().is_autodiff() => Tensor::from_inner(copy),
+        false => copy,
+    }
+}
 
 /// What the pool of large blocks holds and has done since the process began.
 ///

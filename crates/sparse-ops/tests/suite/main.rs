@@ -4,6 +4,7 @@
 //! `matmul_reduce` and `gradients` run on the device in `SPARSE_TEST_DEVICE`, the others on the CPU.
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
+mod aligned;
 mod answers;
 mod entry;
 mod gradients;
