@@ -1,5 +1,5 @@
-//! Shortest paths, searches, spanning trees, flows and matchings: against plain algorithms on small random graphs, and what is
-//! refused.
+//! Shortest paths, searches, spanning trees, flows and matchings: against plain algorithms on small random graphs, and
+//! what is refused.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_autograd::gradcheck;
