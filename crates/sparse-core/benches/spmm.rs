@@ -139,6 +139,40 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
     time(&format!("sddmm {label}"), || sddmm(&rows, a.col_idx(), &dense, &y, 1, features, black_box(&mut dots)));
 }
 
+/// Both gradients of a weighted sum of neighbours, as attention has them.
+fn gradients(n: usize, nnz: usize, random: &mut Random) {
+    let a = graph(n, nnz, random);
+    let (ptr, idx, perm) = a.transpose();
+    let mut places = vec![0; perm.len()];
+    perm.iter().enumerate().for_each(|(place, &k)| places[k as usize] = place as i32);
+    let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
+    for (heads, features) in [(8, 128), (8, 64), (1, 128), (1, 40)] {
+        let [dense, grad] = [0; 2].map(|_| random.floats(n * features));
+        let values = random.floats(a.nnz() * heads);
+        let (mut of_dense, mut of_values) = (vec![1f32; n * features], vec![1f32; values.len()]);
+        let (rows, mut dots) = (a.row_ids(), vec![1f32; values.len()]);
+        let run = |of_dense: &mut [f32], of_values: &mut [f32]| {
+            let places = Some(&places[..]);
+            spmm_backward(transposed, places, &values, &dense, &grad, heads, features, of_dense, of_values);
+        };
+        run(&mut of_dense, &mut of_values);
+        for k in (0..a.nnz()).step_by(997) {
+            let (r, c, part) = (rows[k] as usize, a.col_idx()[k] as usize, features / heads);
+            for h in 0..heads {
+                let own = h * part..(h + 1) * part;
+                let term = |f| f64::from(grad[r * features + f]) * f64::from(dense[c * features + f]);
+                close(of_values[k * heads + h], own.clone().map(term).sum(), own.map(|f| term(f).abs()).sum());
+            }
+        }
+        let label = format!("N={n} nnz={} F={features} heads={heads}", a.nnz());
+        time(&format!("both gradients {label}"), || run(black_box(&mut of_dense), black_box(&mut of_values)));
+        time(&format!("sddmm {label}"), || {
+            sddmm(&rows, a.col_idx(), &grad, &dense, heads, features, black_box(&mut dots))
+        });
+        assert!(dots == of_values, "the dot products of both have the same bits");
+    }
+}
+
 fn structures(random: &mut Random) {
     let (n, size) = (10_000_000usize, 1_000_000usize);
     let indices: Vec<i32> = (0..2 * n).map(|_| random.below(size)).collect();
@@ -181,6 +215,9 @@ fn main() {
         if name.contains(&chosen) {
             products(n, nnz, features, random);
         }
+    }
+    if "gradients".contains(&chosen) {
+        gradients(169_343, 2_332_486, random);
     }
     if "structure".contains(&chosen) {
         structures(random);

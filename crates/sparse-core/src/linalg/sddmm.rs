@@ -107,7 +107,7 @@ pub(super) const FEW: usize = 8;
 
 /// Dot product of two rows of the same length, at most [`FEW`].
 #[inline(always)]
-fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
+pub(super) fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
     let mut sums = [T::ACC_ZERO; FEW];
     if let (Ok(x), Ok(y)) = (<&[T; FEW]>::try_from(x), <&[T; FEW]>::try_from(y)) {
         for j in 0..FEW {
@@ -135,14 +135,23 @@ fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
             *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
         }
     }
-    finish_dot::<T, S>(simd, acc, x_rest, y_rest)
+    let whole = x_rest.len() / lanes * lanes;
+    for (j, acc) in acc[..SUMS / lanes].iter_mut().enumerate() {
+        if (j + 1) * lanes <= whole {
+            let (x, y) = (T::Lanes::load(simd, &x_rest[j * lanes..]), T::Lanes::load(simd, &y_rest[j * lanes..]));
+            *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
+        }
+    }
+    finish_dot::<T, S>(simd, acc, whole, &x_rest[whole..], &y_rest[whole..])
 }
 
-/// Adds the last products of a dot product to its sums, and these as a tree.
+/// Adds the last products of a dot product, fewer than the lanes of a vector, to its sums from `first` on, and these as
+/// a tree.
 #[inline(always)]
 pub(super) fn finish_dot<T: Element, S: Simd>(
     simd: S,
     mut acc: [<T::Lanes as Lanes<T>>::V<S>; SUMS],
+    first: usize,
     x_rest: &[T],
     y_rest: &[T],
 ) -> T::Acc {
@@ -161,7 +170,7 @@ pub(super) fn finish_dot<T: Element, S: Simd>(
     for (j, acc) in acc[..SUMS / lanes].iter().enumerate() {
         T::Lanes::store_acc(simd, *acc, &mut sums[j * lanes..]);
     }
-    for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
+    for ((sum, x), y) in sums[first..].iter_mut().zip(x_rest).zip(y_rest) {
         *sum = T::add(*sum, T::mul(x.widen(), y.widen()));
     }
     add_lanes::<T, SUMS>(sums)

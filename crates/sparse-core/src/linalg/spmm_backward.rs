@@ -1,11 +1,12 @@
 //! Both gradients of sparse x dense in one walk over the elements.
 
 use super::compressed::{Compressed, View};
-use super::sddmm::{SUMS, WHOLE, finish_dot};
+use super::sddmm::{FEW, SUMS, WHOLE, dot_few, finish_dot};
 use super::spmm::{head_width, in_order};
 use crate::element::{Ids, Lanes};
 use crate::memory::Scratch;
 use crate::par::{self, split_mut};
+use crate::reducer::V;
 use crate::rows::move_rows;
 use crate::shares::{extra, join, shares, split, sum};
 use crate::source::Source;
@@ -131,6 +132,10 @@ impl<T: Element> WithSimd for Columns<'_, T> {
                     for (head, (value, dot)) in values.iter().zip(dots).enumerate() {
                         let (own, value) = (head * part..(head + 1) * part, value.widen());
                         let (g, x, sums) = (&g[own.clone()], &x[own.clone()], &mut sums[own]);
+                        if part <= FEW {
+                            *dot = T::narrow(add_and_dot_few::<T>(value, g, x, sums));
+                            continue;
+                        }
                         if part <= WHOLE {
                             *dot = T::narrow(add_and_dot::<T, S>(simd, value, g, x, sums));
                             continue;
@@ -159,16 +164,45 @@ fn add_and_dot<T: Element, S: Simd>(simd: S, value: T::Acc, g: &[T], x: &[T], su
     let mut dots = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
     for ((g, x), sums) in g.iter().zip(x).zip(sums) {
         for (j, dot) in dots[..SUMS / lanes].iter_mut().enumerate() {
-            let (g, x, sums) = (&g[j * lanes..], &x[j * lanes..], &mut sums[j * lanes..]);
-            let (g, x, sum) = (T::Lanes::load(simd, g), T::Lanes::load(simd, x), T::Lanes::load_acc(simd, sums));
-            T::Lanes::store_acc(simd, T::Lanes::add(simd, sum, T::Lanes::mul(simd, weight, g)), sums);
-            *dot = T::Lanes::add(simd, *dot, T::Lanes::mul(simd, g, x));
+            *dot = step::<T, S>(simd, weight, *dot, &g[j * lanes..], &x[j * lanes..], &mut sums[j * lanes..]);
         }
     }
-    for (sum, g) in sums_rest.iter_mut().zip(g_rest) {
+    // Heads are narrow, so what is left may be all there is.
+    let whole = g_rest.len() / lanes * lanes;
+    for (j, dot) in dots[..SUMS / lanes].iter_mut().enumerate() {
+        if (j + 1) * lanes <= whole {
+            let (g, x, sums) = (&g_rest[j * lanes..], &x_rest[j * lanes..], &mut sums_rest[j * lanes..]);
+            *dot = step::<T, S>(simd, weight, *dot, g, x, sums);
+        }
+    }
+    let (g_rest, x_rest) = (&g_rest[whole..], &x_rest[whole..]);
+    for (sum, g) in sums_rest[whole..].iter_mut().zip(g_rest) {
         *sum = T::add(*sum, T::mul(value, g.widen()));
     }
-    finish_dot::<T, S>(simd, dots, g_rest, x_rest)
+    finish_dot::<T, S>(simd, dots, whole, g_rest, x_rest)
+}
+
+/// The same for at most [`FEW`] columns.
+#[inline(always)]
+fn add_and_dot_few<T: Element>(value: T::Acc, g: &[T], x: &[T], sums: &mut [T::Acc]) -> T::Acc {
+    if let (Ok(g), Ok(sums)) = (<&[T; FEW]>::try_from(g), <&mut [T::Acc; FEW]>::try_from(&mut *sums)) {
+        for j in 0..FEW {
+            sums[j] = T::add(sums[j], T::mul(value, g[j].widen()));
+        }
+    } else {
+        for (sum, g) in sums.iter_mut().zip(g) {
+            *sum = T::add(*sum, T::mul(value, g.widen()));
+        }
+    }
+    dot_few::<T>(g, x)
+}
+
+/// [`add_and_dot`] for one vector: `dot` plus the products.
+#[inline(always)]
+fn step<T: Element, S: Simd>(simd: S, weight: V<T, S>, dot: V<T, S>, g: &[T], x: &[T], sums: &mut [T::Acc]) -> V<T, S> {
+    let (g, x, sum) = (T::Lanes::load(simd, g), T::Lanes::load(simd, x), T::Lanes::load_acc(simd, sums));
+    T::Lanes::store_acc(simd, T::Lanes::add(simd, sum, T::Lanes::mul(simd, weight, g)), sums);
+    T::Lanes::add(simd, dot, T::Lanes::mul(simd, g, x))
 }
 
 /// For types that are known at run time.
