@@ -135,23 +135,28 @@ fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
             *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
         }
     }
-    let whole = x_rest.len() / lanes * lanes;
+    let whole = whole(x_rest.len(), lanes);
     for (j, acc) in acc[..SUMS / lanes].iter_mut().enumerate() {
         if (j + 1) * lanes <= whole {
             let (x, y) = (T::Lanes::load(simd, &x_rest[j * lanes..]), T::Lanes::load(simd, &y_rest[j * lanes..]));
             *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
         }
     }
-    finish_dot::<T, S>(simd, acc, whole, &x_rest[whole..], &y_rest[whole..])
+    finish_dot::<T, S>(simd, acc, &x_rest[whole..], &y_rest[whole..])
 }
 
-/// Adds the last products of a dot product, fewer than the lanes of a vector, to its sums from `first` on, and these as
-/// a tree.
+/// How many of so many columns are computed as vectors: all, where they are whole vectors, as those of narrow heads, or
+/// none. A loop over columns from the middle of the sums on takes longer than one from their start.
+#[inline(always)]
+pub(super) fn whole(columns: usize, lanes: usize) -> usize {
+    if columns.is_multiple_of(lanes) { columns } else { 0 }
+}
+
+/// Adds the last products of a dot product to its sums, and these as a tree.
 #[inline(always)]
 pub(super) fn finish_dot<T: Element, S: Simd>(
     simd: S,
     mut acc: [<T::Lanes as Lanes<T>>::V<S>; SUMS],
-    first: usize,
     x_rest: &[T],
     y_rest: &[T],
 ) -> T::Acc {
@@ -170,7 +175,7 @@ pub(super) fn finish_dot<T: Element, S: Simd>(
     for (j, acc) in acc[..SUMS / lanes].iter().enumerate() {
         T::Lanes::store_acc(simd, *acc, &mut sums[j * lanes..]);
     }
-    for ((sum, x), y) in sums[first..].iter_mut().zip(x_rest).zip(y_rest) {
+    for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
         *sum = T::add(*sum, T::mul(x.widen(), y.widen()));
     }
     add_lanes::<T, SUMS>(sums)

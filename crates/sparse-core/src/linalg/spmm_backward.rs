@@ -1,7 +1,7 @@
 //! Both gradients of sparse x dense in one walk over the elements.
 
 use super::compressed::{Compressed, View};
-use super::sddmm::{FEW, SUMS, WHOLE, dot_few, finish_dot};
+use super::sddmm::{FEW, SUMS, WHOLE, dot_few, finish_dot, whole};
 use super::spmm::{head_width, in_order};
 use crate::element::{Ids, Lanes};
 use crate::memory::Scratch;
@@ -167,8 +167,7 @@ fn add_and_dot<T: Element, S: Simd>(simd: S, value: T::Acc, g: &[T], x: &[T], su
             *dot = step::<T, S>(simd, weight, *dot, &g[j * lanes..], &x[j * lanes..], &mut sums[j * lanes..]);
         }
     }
-    // Heads are narrow, so what is left may be all there is.
-    let whole = g_rest.len() / lanes * lanes;
+    let whole = whole(g_rest.len(), lanes);
     for (j, dot) in dots[..SUMS / lanes].iter_mut().enumerate() {
         if (j + 1) * lanes <= whole {
             let (g, x, sums) = (&g_rest[j * lanes..], &x_rest[j * lanes..], &mut sums_rest[j * lanes..]);
@@ -179,7 +178,7 @@ fn add_and_dot<T: Element, S: Simd>(simd: S, value: T::Acc, g: &[T], x: &[T], su
     for (sum, g) in sums_rest[whole..].iter_mut().zip(g_rest) {
         *sum = T::add(*sum, T::mul(value, g.widen()));
     }
-    finish_dot::<T, S>(simd, dots, whole, g_rest, x_rest)
+    finish_dot::<T, S>(simd, dots, g_rest, x_rest)
 }
 
 /// The same for at most [`FEW`] columns.
