@@ -107,7 +107,7 @@ pub(super) const FEW: usize = 8;
 
 /// Dot product of two rows of the same length, at most [`FEW`].
 #[inline(always)]
-fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
+pub(super) fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
     let mut sums = [T::ACC_ZERO; FEW];
     if let (Ok(x), Ok(y)) = (<&[T; FEW]>::try_from(x), <&[T; FEW]>::try_from(y)) {
         for j in 0..FEW {
@@ -123,7 +123,7 @@ fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
 
 /// Dot product of two rows of the same length.
 #[inline(always)]
-fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
+pub(super) fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
     let lanes = T::Lanes::lanes::<S>();
     let (x_whole, x_rest) = x.as_chunks::<SUMS>();
     let (y_whole, y_rest) = y.as_chunks::<SUMS>();
