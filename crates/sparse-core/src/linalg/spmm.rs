@@ -37,7 +37,7 @@ use core::ops::Range;
 /// From two features on, each result of a batch has the bits of its own product. The elements are read again for each
 /// operand. A loop that reads a row of every operand for an element takes 1.3 to 1.6 times as long, because the rows of
 /// all operands do not fit the caches that those of one fit. Operands with heads of few columns are copied side by
-/// side, and multiplied at once.
+/// side, and multiplied at once; their results are put in place some rows at a time.
 ///
 /// # Panics
 ///
@@ -60,9 +60,6 @@ pub fn spmm<T: Element, I: Index>(
         return;
     }
     if batch > 1 && head_width(heads, features) < SEPARATE {
-        if std::env::var_os("OLD").is_some() {
-            return side_by_side_old(a, values, dense, [batch, heads, features], epilogue, out);
-        }
         return side_by_side(a, values, dense, [batch, heads, features], epilogue, out);
     }
     let ordered = if features >= WIDE { in_order(a, values, heads) } else { None };
@@ -138,24 +135,6 @@ fn block(ptr: Ids<'_>, rows: Range<usize>, most: usize) -> usize {
     let first = ptr.at(rows.start);
     let fits = |row: &usize| ptr.at(row + 1).wrapping_sub(first) <= CACHED;
     rows.clone().skip(1).take(most.max(1) - 1).take_while(fits).last().unwrap_or(rows.start) + 1
-}
-
-/// [`spmm`] of several operands as one product, in which the columns of a head are those of all operands.
-fn side_by_side_old<T: Element, I: Index>(
-    a: Compressed<'_, I>,
-    values: &[T],
-    dense: &[T],
-    [batch, heads, features]: [usize; 3],
-    Epilogue { bias, relu }: Epilogue<'_, T>,
-    out: &mut [T],
-) {
-    let part = features / heads;
-    let bias: Option<Vec<T>> = bias.map(|bias| bias.chunks_exact(part).flat_map(|head| head.repeat(batch)).collect());
-    let epilogue = Epilogue { bias: bias.as_deref(), relu };
-    let (mut wide, mut wide_out) = (Scratch::unwritten(dense.len()), Scratch::unwritten(out.len()));
-    swap_blocks::<T::Bits>(cast_slice(dense), batch, part, cast_slice_mut(&mut wide));
-    spmm(a, values, &wide, [1, heads, batch * features], epilogue, &mut wide_out);
-    swap_blocks::<T::Bits>(cast_slice(&wide_out), out.len() / batch / part, part, cast_slice_mut(out));
 }
 
 /// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower

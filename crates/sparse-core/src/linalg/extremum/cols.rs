@@ -126,12 +126,10 @@ impl<T: Element> WithSimd for Cols<'_, T> {
             add_blocks::<T>(blocks(ptr.span(col), T::IS_FLOAT), &mut sums, &mut more, |elements, sums| {
                 for k in elements {
                     let next = idx.peek(k + dense.distance());
-                    if let Some(known) = known.filter(|known| known.has(next)) {
-                        shares.prefetch(next);
-                        known.winners.prefetch(next);
-                    } else {
-                        shares.prefetch_second_level(next);
-                        out.prefetch_second_level(next);
+                    shares.prefetch_second_level(next);
+                    match known.filter(|known| known.has(next)) {
+                        Some(known) => known.winners.prefetch_second_level(next),
+                        None => out.prefetch_second_level(next),
                     }
                     if let Some(perm) = perm {
                         prefetch(values, perm.peek(k + dense.distance()).saturating_mul(heads));
