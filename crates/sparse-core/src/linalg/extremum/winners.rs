@@ -24,7 +24,7 @@ const CACHED: usize = 24 << 10;
 /// number of the element within row `r`, or 255 where none is recorded. This is where products tie, and in rows with
 /// NaN or more than 255 elements.
 ///
-/// O(nnz * features) time, 1.5 to 1.6 times as long as without the record, no extra memory but for a row of each thread.
+/// O(nnz * features) time, 1.5 to 1.6 times as long as without the record. Each thread needs memory for one row.
 ///
 /// # Panics
 ///
