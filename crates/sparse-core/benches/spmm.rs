@@ -173,6 +173,65 @@ fn gradients(n: usize, nnz: usize, random: &mut Random) {
     }
 }
 
+/// A maximum of products in place of their sum, and the two halves of its gradient.
+fn extrema(n: usize, nnz: usize, features: usize, random: &mut Random) {
+    let a = graph(n, nnz, random);
+    let (values, dense) = (random.floats(a.nnz()), random.floats(n * features));
+    let (mut out, grad) = (vec![1f32; n * features], random.floats(n * features));
+    let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
+    let label = format!("N={n} nnz={} F={features}", a.nnz());
+    time(&format!("amax {label}"), || {
+        spmm_extremum(Extremum::Max, compressed, &values, &dense, 1, features, black_box(&mut out));
+    });
+    let (mut winners, mut again) = (vec![0; n * features], vec![1f32; n * features]);
+    time(&format!("amax, recorded {label}"), || {
+        let own = black_box(&mut again[..]);
+        spmm_extremum_recorded(Extremum::Max, compressed, &values, &dense, 1, features, own, &mut winners);
+    });
+    assert!(again == out);
+    let (mut shares, mut value_grads) = (vec![1f32; n * features], vec![1f32; a.nnz()]);
+    let pattern = (a.row_ptr(), a.col_idx());
+    let won = || std::env::var_os("RECORD").is_some().then_some(&winners[..]);
+    time(&format!("amax, shares {label}"), || {
+        let own = black_box(&mut shares[..]);
+        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, won(), own, None);
+    });
+    time(&format!("amax, shares and gradient of the values {label}"), || {
+        let (own, grads) = (black_box(&mut shares[..]), Some(black_box(&mut value_grads[..])));
+        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, won(), own, grads);
+    });
+    let (ptr, idx, perm) = a.transpose();
+    let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
+    let mut dense_grad = vec![1f32; n * features];
+    time(&format!("amax, gradient of the dense operand {label}"), || {
+        let (record, own) = (won().map(|won| (a.row_ptr(), won)), black_box(&mut dense_grad[..]));
+        extremum_cols_backward(transposed, &values, &dense, &out, &shares, 1, features, record, own);
+    });
+    let bits =
+        |list: &[f32]| list.iter().fold(0u64, |hash, x| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x100000001b3));
+    println!("bits {:x} {:x} {:x} {:x}", bits(&out), bits(&shares), bits(&value_grads), bits(&dense_grad));
+}
+
+/// Several narrow dense operands, the first time into new memory.
+fn batches(n: usize, nnz: usize, [batch, features]: [usize; 2], random: &mut Random) {
+    let a = graph(n, nnz, random);
+    let (values, dense) = (random.floats(a.nnz()), random.floats(batch * n * features));
+    let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
+    let start = Instant::now();
+    let mut out = unwritten(dense.len());
+    spmm(compressed, &values, &dense, [batch, 1, features], Epilogue::default(), &mut out);
+    println!("batch, first {:.2} ms", start.elapsed().as_secs_f64() * 1e3);
+    let own = n * features;
+    let mut alone = vec![1f32; own];
+    for (dense, out) in dense.chunks_exact(own).zip(out.chunks_exact(own)) {
+        spmm(compressed, &values, dense, [1, 1, features], Epilogue::default(), &mut alone);
+        assert!(alone == out);
+    }
+    time(&format!("batch of {batch} N={n} nnz={} F={features}", a.nnz()), || {
+        spmm(compressed, &values, &dense, [batch, 1, features], Epilogue::default(), black_box(&mut out))
+    });
+}
+
 fn structures(random: &mut Random) {
     let (n, size) = (10_000_000usize, 1_000_000usize);
     let indices: Vec<i32> = (0..2 * n).map(|_| random.below(size)).collect();
@@ -218,6 +277,12 @@ fn main() {
     }
     if "gradients".contains(&chosen) {
         gradients(169_343, 2_332_486, random);
+    }
+    if "amax".contains(&chosen) {
+        extrema(169_343, 2_332_486, 128, random);
+    }
+    if "batch".contains(&chosen) {
+        batches(100_000, 1_000_000, [4, 16], random);
     }
     if "structure".contains(&chosen) {
         structures(random);

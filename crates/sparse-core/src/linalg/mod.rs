@@ -15,7 +15,7 @@ mod spmv;
 
 pub use attend::{Scores, attend};
 pub use compressed::Compressed;
-pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum};
+pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum, spmm_extremum_recorded};
 pub use product_plan::ProductPlan;
 pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;

@@ -2,16 +2,18 @@
 
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
+use crate::element::Ids;
 use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
 use crate::par;
-use crate::reduce::reduce_rows;
+use crate::reduce::{reduce_rows, reduce_rows_here};
 use crate::reducer::{Reducer, Sum};
 use crate::rows::{move_rows, swap_blocks};
 use crate::source::Source;
 use crate::weights::{Heads, Weights};
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
+use core::ops::Range;
 
 /// Sparse x dense: `out[b, r, :] = sum over k of value[k] * dense[b, idx[k], :]` for each of `batch` dense operands.
 ///
@@ -35,7 +37,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 /// From two features on, each result of a batch has the bits of its own product. The elements are read again for each
 /// operand. A loop that reads a row of every operand for an element takes 1.3 to 1.6 times as long, because the rows of
 /// all operands do not fit the caches that those of one fit. Operands with heads of few columns are copied side by
-/// side, and multiplied at once.
+/// side, and multiplied at once; their results are put in place some rows at a time.
 ///
 /// # Panics
 ///
@@ -79,7 +81,8 @@ pub fn spmm<T: Element, I: Index>(
     }
 }
 
-/// [`spmm`] of several operands as one product, in which the columns of a head are those of all operands.
+/// [`spmm`] of several operands as one product, in which the columns of a head are those of all operands. The results
+/// of some rows at a time are put in their places, while they are in the cache.
 fn side_by_side<T: Element, I: Index>(
     a: Compressed<'_, I>,
     values: &[T],
@@ -88,13 +91,50 @@ fn side_by_side<T: Element, I: Index>(
     Epilogue { bias, relu }: Epilogue<'_, T>,
     out: &mut [T],
 ) {
-    let part = features / heads;
+    let (part, all) = (features / heads, batch * features);
     let bias: Option<Vec<T>> = bias.map(|bias| bias.chunks_exact(part).flat_map(|head| head.repeat(batch)).collect());
     let epilogue = Epilogue { bias: bias.as_deref(), relu };
-    let (mut wide, mut wide_out) = (Scratch::unwritten(dense.len()), Scratch::unwritten(out.len()));
+    let mut wide = Scratch::unwritten(dense.len());
     swap_blocks::<T::Bits>(cast_slice(dense), batch, part, cast_slice_mut(&mut wide));
-    spmm(a, values, &wide, [1, heads, batch * features], epilogue, &mut wide_out);
-    swap_blocks::<T::Bits>(cast_slice(&wide_out), out.len() / batch / part, part, cast_slice_mut(out));
+    let ordered = if all >= WIDE { in_order(a, values, heads) } else { None };
+    let (values, perm) = ordered.as_deref().map_or((values, a.perm), |ordered| (ordered, None));
+    let (ptr, rows) = (I::list(a.ptr), a.ptr.len() - 1);
+    let ranges = ptr.cuts(all);
+    let lens = par::lens(&ranges, |rows| rows.len() * features);
+    let outs = par::split_rows(&mut [out], rows * features, &lens);
+    par::each(outs, &|piece, mut outs| {
+        let Range { mut start, end } = ranges[piece].clone();
+        let mut some = Vec::new();
+        while start < end {
+            let rows = start..block(ptr, start..end, (CACHED / all / size_of::<T>()).max(1));
+            start = rows.end;
+            some.resize(rows.len() * all, T::ZERO);
+            let own = Compressed { ptr: &a.ptr[rows.start..=rows.end], idx: a.idx, perm };
+            let mut product = || spmm(own, values, &wide, [1, heads, all], epilogue, &mut some);
+            // A long row is for all threads.
+            if rows.len() > 1 {
+                par::alone(product)
+            } else {
+                product()
+            }
+            for (k, out) in outs.iter_mut().enumerate() {
+                let (own, rest) = core::mem::take(out).split_at_mut(rows.len() * features);
+                let from = some[k * part..].chunks(batch * part);
+                own.chunks_exact_mut(part).zip(from).for_each(|(to, from)| to.copy_from_slice(&from[..part]));
+                *out = rest;
+            }
+        }
+    });
+}
+
+/// Bytes of results, and the number of elements of the rows that they are of, that are computed before they are moved.
+const CACHED: usize = 64 << 10;
+
+/// The end of the rows from the first of these on that are computed together: at most `most`, or one that is long.
+fn block(ptr: Ids<'_>, rows: Range<usize>, most: usize) -> usize {
+    let first = ptr.at(rows.start);
+    let fits = |row: &usize| ptr.at(row + 1).wrapping_sub(first) <= CACHED;
+    rows.clone().skip(1).take(most.max(1) - 1).take_while(fits).last().unwrap_or(rows.start) + 1
 }
 
 /// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower
@@ -129,6 +169,24 @@ pub(super) fn reduce_products<T: Element, R: Reducer<T>>(
         reduce_rows(reducer, weights, ptr, Some(idx), dense, epilogue, out);
     } else {
         reduce_rows(reducer, Heads::new(weights, heads, dense.width()), ptr, Some(idx), dense, epilogue, out);
+    }
+}
+
+/// [`reduce_products`] on this thread.
+pub(super) fn reduce_products_here<T: Element, R: Reducer<T>>(
+    reducer: R,
+    View { ptr, idx, perm }: View<'_>,
+    values: &[T],
+    dense: Source<'_, T>,
+    heads: usize,
+    out: &mut [T],
+) {
+    head_width(heads, dense.width());
+    let weights = Weights { values, perm };
+    if heads == 1 {
+        reduce_rows_here(reducer, weights, ptr, idx, dense, out);
+    } else {
+        reduce_rows_here(reducer, Heads::new(weights, heads, dense.width()), ptr, idx, dense, out);
     }
 }
 
