@@ -41,8 +41,8 @@ pub enum Incomplete {
 ///
 /// # Errors
 ///
-/// [`Invalid`](crate::SparseError::Invalid) with the row of a pivot that is zero, not stored or not finite, or of IC(0) not
-/// positive. [`Overflow`](crate::SparseError::Overflow) if the result has more elements than an index can count.
+/// `Invalid` with the row of a pivot that is zero, not stored or not finite, or of IC(0) not positive. `Overflow` if
+/// the result has more elements than an index can count.
 ///
 /// # Panics
 ///
