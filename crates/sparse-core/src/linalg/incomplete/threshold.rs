@@ -50,7 +50,8 @@ pub(super) fn threshold<T: Float + Element<Acc = T>, I: Index>(
         if pivot == 0.0 || !pivot.is_finite() {
             return Err(a.pivot("a pivot must be finite and not zero", r, pivot));
         }
-        (lower.clear(), upper.clear());
+        lower.clear();
+        upper.clear();
         for c in cols {
             let value = core::mem::take(&mut line[c]);
             held[c] = false;
