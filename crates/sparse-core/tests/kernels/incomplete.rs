@@ -116,10 +116,10 @@ proptest! {
     }
 }
 
-/// Blocks are exchanged among threads, and rows within a block.
+/// Enough blocks for several pieces of work, with rows that are exchanged.
 #[test]
 fn many_blocks_and_one_that_needs_an_exchange() {
-    let n = 3001;
+    let n = 9001;
     let at = |r: usize, c: usize| {
         let (row, col) = (r % 2, c % 2);
         if r / 2 != c / 2 {

@@ -27,7 +27,8 @@ pub(super) fn blocks<T: Float + Element<Acc = T>, I: Index>(a: Matrix<'_, T, I>,
         let inverses = inverses.map_err(|(row, pivot)| {
             a.pivot(&format!("the block of the rows from {} on must be regular", row / size * size), row, pivot)
         })?;
-        slots.by_ref().zip(inverses.into_iter().flatten()).for_each(|(slot, x)| *slot = T::nearest(x));
+        // In this order no slot is taken without a number for it.
+        inverses.into_iter().flatten().zip(slots.by_ref()).for_each(|(x, slot)| *slot = T::nearest(x));
     }
     Ok((ptr, idx, out))
 }
