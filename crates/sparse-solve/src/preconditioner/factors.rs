@@ -17,7 +17,7 @@ pub fn incomplete<P: Pattern>(
     check_factor(op, a)?;
     let a = a.coalesce();
     let rows = by_rows(a.pattern()).expect("a matrix");
-    let (rows, values) = kernel::incomplete(op, rows, &a.rows().clone().inner(), how)?;
+    let (rows, values) = kernel::incomplete(op, rows, a.rows().clone().inner(), how)?;
     let pattern = CsrPattern::new_unchecked(rows.ptr, rows.idx, &a.dims());
     Ok(CsrTensor::from_parts(pattern, values, vec![], Fill::Zero))
 }
