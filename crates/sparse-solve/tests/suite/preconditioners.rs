@@ -51,7 +51,8 @@ proptest! {
         let x = dense(&probe[..n], [n, 1], DType::F64);
         let y = dense(&probe[7..7 + n], [n, 1], DType::F64);
         let all = [
-            jacobi(&a), block_jacobi(&a, 2), ssor(&a, 1.3), ilu0(&a), ilut(&a, 2, 0.05), ic0_shifted(&p, 10.0), polynomial(&p, 3),
+            jacobi(&a), block_jacobi(&a, 2), ssor(&a, 1.3), ilu0(&a), ilut(&a, 2, 0.05), ic0_shifted(&p, 10.0),
+            polynomial(&p, 3),
         ];
         for m in all {
             prop_assert_eq!(m.dims(), [n, n]);

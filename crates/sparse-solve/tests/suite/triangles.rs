@@ -102,12 +102,14 @@ proptest! {
         let list = entries(4, &cells);
         let stored: Vec<usize> = (0..16).filter(|&cell| list[cell] != 0.0).collect();
         let values: Vec<f64> = stored.iter().map(|&cell| list[cell]).collect();
-        let ids: Vec<i64> = stored.iter().map(|cell| (cell / 4) as i64).chain(stored.iter().map(|cell| (cell % 4) as i64)).collect();
+        let [rows, cols] = [|cell: &usize| (cell / 4) as i64, |cell: &usize| (cell % 4) as i64];
+        let ids: Vec<i64> = stored.iter().map(rows).chain(stored.iter().map(cols)).collect();
         let count = values.len();
         let of_b = if vector { TensorData::new(right[..4].to_vec(), [4]) } else { TensorData::new(right, [4, 2]) };
         check(pick, &[TensorData::new(values, [count]), of_b], |xs| {
             let values: Tensor<1> = xs[0].tensor();
-            let indices = Tensor::<2, Int>::from_data(TensorData::new(ids.clone(), [2, count]), &values.device().inner());
+            let ids = TensorData::new(ids.clone(), [2, count]);
+            let indices = Tensor::<2, Int>::from_data(ids, &values.device().inner());
             let a = CooTensor::<2>::new(indices, values, [4, 4]).unwrap().to_csr();
             match vector {
                 true => solve_triangular(&a, xs[1].tensor::<1>(), triangle).reshape([4, 1]),
