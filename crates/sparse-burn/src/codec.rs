@@ -6,7 +6,7 @@
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Reduce};
+use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Triangle, TrianglePlan};
 
 /// What is known of a tensor without its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,14 +134,55 @@ impl Plain for &'static str {
     }
 }
 
-/// Made for the CPU where the product is computed.
-impl Plain for ProductPlan {
-    const TRAVELS: bool = false;
-    fn put(&self, _: &mut Vec<ScalarIr>) {
-        unreachable!("an option of it is none")
+/// Made for the CPU where they are used.
+macro_rules! plans {
+    ($($Plan:ident)*) => {$(
+        impl Plain for $Plan {
+            const TRAVELS: bool = false;
+            fn put(&self, _: &mut Vec<ScalarIr>) {
+                unreachable!("an option of it is none")
+            }
+            fn take(_: &mut impl FnMut() -> ScalarIr) -> Self {
+                panic!("{BROKEN}")
+            }
+        }
+    )*};
+}
+
+plans!(ProductPlan TrianglePlan);
+
+impl Plain for Triangle {
+    fn put(&self, numbers: &mut Vec<ScalarIr>) {
+        self.upper.put(numbers);
+        self.unit.put(numbers);
     }
-    fn take(_: &mut impl FnMut() -> ScalarIr) -> Self {
-        panic!("{BROKEN}")
+    fn take(next: &mut impl FnMut() -> ScalarIr) -> Self {
+        Self { upper: bool::take(next), unit: bool::take(next) }
+    }
+}
+
+/// As the place of the choice, and two numbers.
+impl Plain for Incomplete {
+    fn put(&self, numbers: &mut Vec<ScalarIr>) {
+        let (choice, size, number) = match *self {
+            Self::Cholesky { shift } => (0, 0, shift),
+            Self::Lu => (1, 0, 0.0),
+            Self::Threshold { fill, drop } => (2, fill, drop),
+            Self::Blocks { size } => (3, size, 0.0),
+        };
+        usize::put(&choice, numbers);
+        size.put(numbers);
+        number.put(numbers);
+    }
+    fn take(next: &mut impl FnMut() -> ScalarIr) -> Self {
+        let (choice, size, number) = (usize::take(next), usize::take(next), f64::take(next));
+        match choice {
+            0 => Self::Cholesky { shift: number },
+            1 => Self::Lu,
+            2 => Self::Threshold { fill: size, drop: number },
+            3 => Self::Blocks { size },
+            _ => panic!("{BROKEN}"),
+        }
     }
 }
 

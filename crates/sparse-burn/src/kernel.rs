@@ -21,7 +21,7 @@ use crate::kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Result};
+use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Result, Triangle, TrianglePlan};
 
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
@@ -298,6 +298,22 @@ kernels! {
     spgemm_sampled SpgemmSampled[K: Kind](
         mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize, plan: Option<ProductPlan>,
     ) -> Tensor<2, K>;
+
+    /// The rows of the lower or the `upper` triangle of a square matrix in the order in which threads can share them.
+    /// `None` where it would not pay. For CPUs only.
+    triangle_plan SortTriangle(view: Rows, upper: bool) -> Option<TrianglePlan>;
+
+    /// `x` with `A x = b`, where `A` is a triangle of the matrix of `view`: values `[nnz, 1]` of f32 or f64, `b` and
+    /// `x` `[rows, features]`. The columns of each row ascend. An error names a row whose diagonal is zero.
+    solve_triangular SolveTriangular(
+        op: &'static str, view: Rows, values: Tensor<2>, triangle: Triangle, plan: Option<TrianglePlan>, b: Tensor<2>,
+    ) -> Result<Tensor<2>>;
+
+    /// Incomplete factors of a square matrix, or inverses of its blocks, as one matrix: values `[nnz, 1]` of f32 or
+    /// f64. The columns of each row ascend. An error names a row whose pivot is of no use.
+    incomplete Factorize(
+        op: &'static str, view: Rows, values: Tensor<2>, how: Incomplete,
+    ) -> Result<(Rows, Tensor<2>)>;
 
     /// Union or intersection of two coalesced patterns of one layout and shape. Also returns an index map into each
     /// side; a row that a side lacks has that side's number of elements.

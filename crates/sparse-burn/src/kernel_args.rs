@@ -6,7 +6,9 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, DType, Int, Tensor};
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Reduce, SparseError};
+use sparse_core::{
+    Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Triangle, TrianglePlan,
+};
 use std::any::{Any, TypeId};
 
 #[cfg(feature = "remote")]
@@ -136,10 +138,13 @@ plain!(
     Activation,
     Dropout,
     Extremum,
+    Incomplete,
     MergeRule,
     ProductPlan,
     PutTarget,
     Reduce,
+    Triangle,
+    TrianglePlan,
 );
 
 /// Values that have a method `map`. Those of the braces are how they are encoded.
@@ -479,6 +484,12 @@ impl<C: Clone> IntoArg<C> for &C {
 }
 
 impl IntoArg<Option<ProductPlan>> for Option<ProductPlan> {
+    fn into_arg(self) -> Self {
+        self
+    }
+}
+
+impl IntoArg<Option<TrianglePlan>> for Option<TrianglePlan> {
     fn into_arg(self) -> Self {
         self
     }

@@ -1,4 +1,5 @@
-"""Times of the peers (SciPy, PyTorch, torch_sparse) on the workloads of merge.rs, scatter.rs and sample.rs.
+"""Times of the peers (SciPy, PyTorch, torch_sparse) on the workloads of merge.rs, scatter.rs,
+sample.rs and triangular.rs.
 
 For sample.rs, PEER_GRAPH names the folder that the graph is passed in, and PEER_LIBRARY the shared library with the
 operator torch_sparse::neighbor_sample (without it, torch_sparse must be installed).
@@ -90,6 +91,30 @@ def sample(threads):
         measure(name, lambda: [draw(ptr, idx, batch, [15, 10], replace, True)[0].numel() for batch in seeds])
 
 
+def triangular():
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import spsolve_triangular
+
+    side = 1000
+    n = side * side
+    beside = np.full(n, -0.5)
+    beside[::side] = 0
+    diagonals = [np.full(n, 2.0), beside[1:], np.full(n - side, -0.5)]
+    lower = sp.diags_array(diagonals, offsets=[0, -1, -side], format="csr")
+    lower.eliminate_zeros()
+    rng = np.random.default_rng(0)
+    for name, dtype in (("f64", np.float64), ("f32", np.float32)):
+        a, b = lower.astype(dtype), rng.standard_normal(n).astype(dtype)
+        upper = sp.csr_array(a.T)
+        measure(f"lower {name}", lambda: spsolve_triangular(a, b, lower=True))
+        measure(f"transposed {name}", lambda: spsolve_triangular(upper, b, lower=False))
+
+
 if __name__ == "__main__":
-    groups = {"merge": lambda threads: merge(), "scatter": scatter, "sample": sample}
+    groups = {
+        "merge": lambda threads: merge(),
+        "scatter": scatter,
+        "sample": sample,
+        "triangular": lambda threads: triangular(),
+    }
     groups[sys.argv[1]](int(sys.argv[2]))

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | a system, or least squares | [`SolverConfig`] with a [`Method`]; [`Hints`], [`Solution`], [`Report`] |
 //! | matrices by what they do | [`LinearOperator`], [`Operator`], [`Batch`] |
-//! | preconditioners | [`jacobi`] |
+//! | systems with a triangle of a matrix | [`solve_triangular`] with a [`Triangle`] |
+//! | preconditioners | [`jacobi`], [`block_jacobi`], [`ssor`], [`ic0`], [`ilu0`], [`ilut`], [`polynomial`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
@@ -20,11 +21,16 @@ mod preconditioner;
 mod report;
 mod solver;
 mod stencil;
+mod triangular;
 
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
 pub use operator::{Batch, LinearOperator, Operator};
-pub use preconditioner::{jacobi, try_jacobi};
+pub use preconditioner::{
+    block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted,
+    try_ilu0, try_ilut, try_jacobi, try_polynomial, try_ssor,
+};
 pub use report::{Hints, Report, Solution};
 pub use solver::SolverConfig;
 pub use stencil::{Boundary, from_diagonals, laplacian};
+pub use triangular::{Triangle, solve_triangular, try_solve_triangular};

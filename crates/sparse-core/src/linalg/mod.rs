@@ -1,8 +1,9 @@
-//! Products of sparse and dense matrices.
+//! Products of sparse and dense matrices, triangular systems, incomplete factors.
 
 mod attend;
 mod compressed;
 mod extremum;
+mod incomplete;
 mod places;
 mod product_plan;
 mod sampled;
@@ -12,25 +13,30 @@ mod spgemm;
 mod spmm;
 mod spmm_backward;
 mod spmv;
+mod triangular;
 
 pub use attend::{Scores, attend};
 pub use compressed::Compressed;
 pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum, spmm_extremum_recorded};
+pub use incomplete::{Incomplete, RowsOf, incomplete};
 pub use product_plan::ProductPlan;
 pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
 pub use spgemm::{spgemm, spgemm_values};
 pub use spmm::spmm;
 pub use spmm_backward::spmm_backward;
+pub use triangular::{Levels, Triangle, TrianglePlan, solve_triangular};
 
 pub(crate) mod dynamic {
     pub use super::attend::dynamic::*;
     pub use super::compressed::dynamic::*;
     pub use super::extremum::dynamic::*;
+    pub use super::incomplete::dynamic::*;
     pub use super::product_plan::dynamic::*;
     pub use super::sampled::dynamic::*;
     pub use super::sddmm::dynamic::*;
     pub use super::spgemm::dynamic::*;
     pub use super::spmm::dynamic::*;
     pub use super::spmm_backward::dynamic::*;
+    pub use super::triangular::dynamic::*;
 }

@@ -4,12 +4,13 @@
 
 use half::{bf16, f16};
 use sparse_core::{
-    Compressed, Element, Epilogue, Extremum, Float, Reduce, Target, TargetIndex, extremum_rows_backward, put, sddmm,
-    segment_cumsum, segment_softmax, segment_softmax_backward, segment_sum, spgemm, spmm, spmm_extremum,
+    Compressed, Element, Epilogue, Extremum, Float, Reduce, Target, TargetIndex, Triangle, extremum_rows_backward, put,
+    sddmm, segment_cumsum, segment_softmax, segment_softmax_backward, segment_sum, solve_triangular, spgemm, spmm,
+    spmm_extremum,
 };
 
-/// Of f32, f64, f16, bf16 and i32; of softmax for f32, f16 and bf16; of conversions for f16 and bf16. In f64 softmax
-/// has the exponential of the system's library, whose bits differ.
+/// Of f32, f64, f16, bf16 and i32; of triangular systems for f32 and f64; of softmax for f32, f16 and bf16; of
+/// conversions for f16 and bf16. In f64 softmax has the exponential of the system's library, whose bits differ.
 const DIGESTS: &[(&str, &[u32])] = &[
     ("spmv", &[0x9e46_078d, 0xea63_e7e2, 0xc73c_b162, 0x2d20_5e51, 0x36fe_5f52]),
     ("spmm", &[0xc98f_cbbe, 0x7b3f_1eb1, 0x7078_cdfc, 0x246c_b4ef, 0xe0f1_4911]),
@@ -21,6 +22,7 @@ const DIGESTS: &[(&str, &[u32])] = &[
     ("put mul", &[0x00e8_d3f8, 0x433a_8929, 0x361c_a39d, 0x133a_f3eb, 0x21ca_7678]),
     ("put mean", &[0x20b1_3718, 0xea11_407c, 0x8eec_8b06, 0x96bc_92a8, 0xc7fb_5499]),
     ("spgemm", &[0xcb24_7671, 0x9f68_52fc, 0x148a_017b, 0x2364_2409, 0xffbb_b4df]),
+    ("triangular", &[0x17f7_b3bc, 0xf252_9474]),
     ("softmax", &[0xa3d0_8e84, 0x47a0_4ffb, 0x018c_bf52]),
     ("conversions", &[0xe2a6_20a2, 0x25e9_18af]),
 ];
@@ -248,6 +250,30 @@ fn of_spgemm<T: Bits>(digest: &mut Digest) {
     digest.add(&spgemm(a.view(false), &values, b, &right, WIDTH).unwrap().2);
 }
 
+/// Of a diagonal that is large enough for solutions of all sizes.
+fn of_triangular<T: Bits + Float + Element<Acc = T>>(digest: &mut Digest) {
+    let (mut ptr, mut idx, mut values) = (vec![0], vec![], vec![]);
+    for r in 0..WIDTH {
+        for c in (0..WIDTH).filter(|&c| c == r || hash(r * WIDTH + c, 19).is_multiple_of(3)) {
+            idx.push(c as i32);
+            values.push(if c == r { T::from_count(57 + r) } else { T::of(hash(idx.len(), 20)) });
+        }
+        ptr.push(idx.len() as i32);
+    }
+    let reversed: Vec<i32> = (0..idx.len() as i32).rev().collect();
+    let backwards: Vec<T> = values.iter().rev().copied().collect();
+    for upper in [false, true] {
+        for width in [1, 7] {
+            let (triangle, b) = (Triangle { upper, unit: false }, list::<T>(WIDTH * width, 21));
+            for (perm, values) in [(None, &values), (Some(&reversed[..]), &backwards)] {
+                let (a, mut out) = (Compressed { ptr: &ptr, idx: &idx, perm }, vec![T::ONE; b.len()]);
+                solve_triangular("bits", a, values, triangle, None, (&b, width), &mut out).unwrap();
+                digest.add(&out);
+            }
+        }
+    }
+}
+
 fn of_softmax<T: Bits + Float>(digest: &mut Digest) {
     let a = Rows::new(1);
     for (block, log) in [(1, false), (1, true), (3, false), (3, true)] {
@@ -291,6 +317,7 @@ fn of_every_architecture_are_the_same() {
         "put mul": of_mul of f32 f64 f16 bf16 i32;
         "put mean": of_mean of f32 f64 f16 bf16 i32;
         "spgemm": of_spgemm of f32 f64 f16 bf16 i32;
+        "triangular": of_triangular of f32 f64;
         "softmax": of_softmax of f32 f16 bf16;
     };
     let halves = digest(|digest| of_conversions(digest, f16::from_bits));

@@ -62,7 +62,10 @@ pub mod kernel {
     use crate::kernel::{self, Compressed, Epilogue};
     use burn::tensor::Tensor;
 
-    pub use sparse_burn::kernel::{compress, expand_ptr, group_by, sddmm, segment_sum};
+    pub use sparse_burn::kernel::{
+        compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular, triangle_plan,
+    };
+    pub use sparse_burn::{Incomplete, Triangle, TrianglePlan};
 
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`.

@@ -3,6 +3,7 @@
 mod gradients;
 mod least_squares;
 mod operators;
+mod preconditioners;
 mod random;
 mod refused;
 mod scales;
@@ -10,4 +11,5 @@ mod second;
 mod solutions;
 mod stencils;
 mod structured;
+mod triangles;
 mod unsolved;

@@ -2,7 +2,7 @@ use burn::tensor::{DType, Device, Tensor};
 use sparse_tensor::solve::{Hints, Method, Operator, SolverConfig, Stopped, try_jacobi};
 use sparse_tensor::{CsrTensor, Result};
 
-fn told<T>(result: Result<T>, kind: &str, part: &str) {
+pub fn told<T>(result: Result<T>, kind: &str, part: &str) {
     let trouble = result.err().expect("an error");
     assert!(trouble.kind() == kind && trouble.to_string().contains(part), "{trouble}");
 }

@@ -1,12 +1,15 @@
-//! Matrix products.
+//! Matrix products, triangular systems, incomplete factors.
 
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Attend, Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward};
+use crate::kernel::{
+    Attend, Factorize, Sddmm, SolveTriangular, SortTriangle, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
+    SpmmBackward,
+};
 use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynCompressed, DynScores};
-use sparse_core::{ProductPlan, Result};
+use sparse_core::{ProductPlan, Result, TrianglePlan};
 
 impl RowsView<HostTensor> {
     pub(super) fn slices(&self) -> DynCompressed<'_> {
@@ -96,5 +99,31 @@ impl SpgemmSampled<HostTensor> {
         let mask = (ptr.ids(), idx.ids());
         let out = dynamic::spgemm_sampled(mask, x.slices(), left, y.slices(), right, cols, plan.as_ref());
         out.data([idx.dims()[0], 1], x_values.dtype())
+    }
+}
+
+impl SortTriangle<HostTensor> {
+    pub(crate) fn host(self) -> Option<TrianglePlan> {
+        dynamic::triangle_plan(self.view.slices(), self.upper)
+    }
+}
+
+impl SolveTriangular<HostTensor> {
+    pub(crate) fn host(self) -> Result<TensorData> {
+        let Self { op, view, values, triangle, plan, b } = self;
+        let [rows, features] = [0, 1].map(|d| b.dims()[d]);
+        let right = (b.elements(), features);
+        let out = dynamic::solve_triangular(op, view.slices(), values.elements(), triangle, plan.as_ref(), right)?;
+        Ok(out.data([rows, features], b.dtype()))
+    }
+}
+
+impl Factorize<HostTensor> {
+    pub(crate) fn host(self) -> Result<(RowsView<TensorData>, TensorData)> {
+        let Self { op, view, values, how } = self;
+        let (ptr, idx, out) = dynamic::incomplete(op, view.slices(), values.elements(), how)?;
+        let nnz = idx.len();
+        let view = RowsView { ptr: list(ptr), idx: list(idx), perm: None };
+        Ok((view, out.data([nnz, 1], values.dtype())))
     }
 }

@@ -8,7 +8,7 @@ use crate::kernel::*;
 use crate::kernel_args::{PatternArrays, RowsView};
 use crate::options::PutTarget;
 use burn::tensor::DType;
-use sparse_core::{ProductPlan, records};
+use sparse_core::{ProductPlan, TrianglePlan, records};
 
 /// The number of entries of a list.
 fn count(list: &Meta) -> usize {
@@ -93,7 +93,8 @@ results! {
     SegmentSoftmax -> Meta: |own| own.values.clone();
     SegmentSoftmaxBackward -> Meta: |own| own.out.clone();
     SegmentSum -> Meta: |own| own.values.sized([count(&own.ptr) - 1, width(&own.values)]);
-    // The server makes none: it would be used here.
+    // The server makes no plans: they would be used here.
+    SortTriangle -> Option<TrianglePlan>: |_own| None;
     SpgemmPlan -> Option<ProductPlan>: |_own| None;
     SpgemmSampled -> Meta: |own| own.x.1.sized([count(&own.mask.1), 1]);
     SpgemmValues -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);

@@ -1,6 +1,7 @@
-//! About the inverse of a matrix.
+//! The inverse of the diagonal.
 
 use crate::operator::Operator;
+use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, check_square, read_data};
 use sparse_ops::pattern::Pattern;
@@ -30,14 +31,21 @@ const OP: &str = "jacobi";
 /// inverse is not finite, or no number.
 #[or_panic]
 pub fn try_jacobi<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
-    check_square(OP, a)?;
+    let inverse = inverse_diagonal(OP, a)?;
+    let [n] = inverse.dims();
+    Ok(Operator::diagonal(inverse.reshape(Exact([n, 1]))))
+}
+
+/// The inverse of the diagonal, `[n]`, all of it finite and none of it 0.
+pub(super) fn inverse_diagonal<P: Pattern>(op: &'static str, a: &SparseTensor<P, 2>) -> Result<Tensor<1>> {
+    check_square(op, a)?;
     let diagonal = a.try_diagonal()?.inner();
     let inverse = diagonal.clone().recip();
     let list: Vec<f64> = read_data(inverse.clone()).convert::<f64>().iter().collect();
     if let Some(row) = list.iter().position(|&inverse| inverse == 0.0 || !inverse.is_finite()) {
         let pivots: Vec<f64> = read_data(diagonal).convert::<f64>().iter().collect();
         let message = format!("the diagonal and its inverse must be finite, got {:e} in row {row}", pivots[row]);
-        return Err(SparseError::invalid(OP, message));
+        return Err(SparseError::invalid(op, message));
     }
-    Ok(Operator::diagonal(inverse.reshape(Exact([list.len(), 1]))))
+    Ok(inverse)
 }
