@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a system, or least squares | [`SolverConfig`] with a [`Method`]; [`Hints`], [`Solution`], [`Report`] |
 //! | matrices by what they do | [`LinearOperator`], [`Operator`], [`Batch`] |
-//! | preconditioners | [`jacobi`] |
+//! | preconditioners | [`jacobi`]; multigrid: [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
@@ -12,6 +12,7 @@
 //!
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
+mod amg;
 mod gradient;
 mod krylov;
 mod method;
@@ -21,6 +22,7 @@ mod report;
 mod solver;
 mod stencil;
 
+pub use amg::{Amg, AmgConfig, Cycle, Smoother};
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
 pub use operator::{Batch, LinearOperator, Operator};

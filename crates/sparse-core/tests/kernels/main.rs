@@ -8,6 +8,7 @@ mod dense;
 mod extremum;
 mod graph;
 mod merge;
+mod multigrid;
 mod scatter;
 mod softmax;
 mod spgemm;
