@@ -1,7 +1,8 @@
 //! Poisson's equation on a grid of 1000 x 1000 in f64: conjugate gradients beside SciPy's, multigrid beside PyAMG's.
 //!
-//! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve [SIDE]`: without a peer only our own times. Each time
-//! is the median of three runs after one that is not counted; set-up and solve apart. The peers' residuals are checked.
+//! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve [SIDE]`: without a peer only our own times. Each
+//! time is the median of three runs after one that is not counted; set-up and solve apart. The peers' residuals are
+//! checked.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_tensor::CsrTensor;

@@ -1,17 +1,18 @@
 //! The matrix of the coarsest level.
 
-/// The pseudo-inverse of a symmetric positive semidefinite matrix `[n, n]`, symmetric and semidefinite itself. What is
-/// below `eps n` of the largest diagonal element counts as 0.
+/// The pseudo-inverse of a symmetric positive semidefinite matrix `[n, n]`, symmetric and semidefinite itself. A pivot
+/// of at most `least` counts as 0.
 ///
 /// With `A = L L^T` by Cholesky with pivots, where `L` has as many columns as `A` has rank, it is `X^T X` with
-/// `X = (L^T L)^-1 L^T`. `O(n^3)`, serial. Source: Courrieu, *Fast computation of Moore-Penrose inverse matrices*, 2005.
+/// `X = (L^T L)^-1 L^T`. `O(n^3)`, serial. Source: Courrieu, *Fast computation of Moore-Penrose inverse
+/// matrices*, 2005.
 ///
 /// # Panics
 ///
 /// If `a` has not `n * n` numbers.
-pub fn pseudo_inverse(a: &[f64], n: usize, eps: f64) -> Vec<f64> {
+pub fn pseudo_inverse(a: &[f64], n: usize, least: f64) -> Vec<f64> {
     assert_eq!(a.len(), n * n, "pseudo_inverse: the matrix must be square");
-    let columns = cholesky(a.to_vec(), n, eps);
+    let columns = cholesky(a.to_vec(), n, least);
     let rank = columns.len();
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     let mut gram = vec![0.0; rank * rank];
@@ -51,8 +52,7 @@ pub fn pseudo_inverse(a: &[f64], n: usize, eps: f64) -> Vec<f64> {
 }
 
 /// The columns of `L`, of which there are as many as the matrix has rank.
-fn cholesky(mut rest: Vec<f64>, n: usize, eps: f64) -> Vec<Vec<f64>> {
-    let least = eps * n as f64 * (0..n).map(|i| rest[i * n + i]).fold(0.0, f64::max);
+fn cholesky(mut rest: Vec<f64>, n: usize, least: f64) -> Vec<Vec<f64>> {
     let mut columns: Vec<Vec<f64>> = vec![];
     let mut done = vec![false; n];
     while columns.len() < n {

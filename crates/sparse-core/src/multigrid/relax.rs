@@ -1,6 +1,6 @@
 //! Diagonals and relaxation.
 
-use super::{Real, blocks, with_reals};
+use super::{Real, blocks};
 use crate::dynamic::{ElementVec, Elements};
 use crate::element::Ids;
 use crate::memory::unwritten;
@@ -11,6 +11,8 @@ use crate::par::{each, lens, split_mut};
 pub struct Diagonal {
     /// The diagonal.
     pub numbers: Vec<f64>,
+    /// Its largest number.
+    pub largest: f64,
     /// The largest sum of absolute values of a row, by its diagonal: no eigenvalue of `D^-1 A` is larger (Gershgorin).
     pub bound: f64,
     /// Whether an element off the diagonal is stored that is 0.
@@ -28,14 +30,21 @@ pub enum Wrong {
 
 /// The diagonal of a matrix, and the sizes of its rows. `O(nnz)`, parallel.
 ///
+/// Of a coarse matrix `scale` is the largest diagonal of the first one: a number that is not above the rounding of
+/// that, as where constants are mapped to 0, counts as `scale`, so that its row is hardly relaxed. Else it is 0.
+///
 /// # Errors
 ///
 /// The first row whose diagonal, with its inverse, is not positive and finite, or that has numbers that are not finite.
-pub fn diagonal(ptr: Ids<'_>, idx: Ids<'_>, values: Elements<'_>) -> Result<Diagonal, Wrong> {
-    with_reals!(values, values => diagonal_of(ptr, idx, values))
+pub fn diagonal(ptr: Ids<'_>, idx: Ids<'_>, values: Elements<'_>, scale: f64) -> Result<Diagonal, Wrong> {
+    match values {
+        Elements::F32(values) => diagonal_of(ptr, idx, values, (scale, f64::from(f32::EPSILON))),
+        Elements::F64(values) => diagonal_of(ptr, idx, values, (scale, f64::EPSILON)),
+        other => panic!("multigrid takes values of f32 or f64, got {other:?}"),
+    }
 }
 
-fn diagonal_of<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T]) -> Result<Diagonal, Wrong> {
+fn diagonal_of<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], (scale, eps): (f64, f64)) -> Result<Diagonal, Wrong> {
     let rows = ptr.rows();
     let blocks = blocks(rows);
     let mut numbers: Vec<f64> = unwritten(rows);
@@ -53,6 +62,9 @@ fn diagonal_of<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T]) -> Result<Diag
                 } else {
                     zeros |= value == 0.0;
                 }
+            }
+            if scale > 0.0 && own <= eps * scale {
+                own = scale;
             }
             // One over the number is taken in the type of the values.
             let inverse = T::nearest(1.0 / own).wide();
@@ -74,7 +86,8 @@ fn diagonal_of<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T]) -> Result<Diag
         let (own, zeros) = found?;
         (bound, has_zeros) = (bound.max(own), has_zeros | zeros);
     }
-    Ok(Diagonal { numbers, bound, has_zeros })
+    let largest = numbers.iter().copied().fold(0.0, f64::max);
+    Ok(Diagonal { numbers, largest, bound, has_zeros })
 }
 
 /// The values of `I - factor D^-1 A`, on the pattern of `A`, which has a diagonal. `O(nnz)`, parallel.

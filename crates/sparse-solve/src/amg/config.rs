@@ -28,23 +28,24 @@ pub enum Smoother {
 }
 
 /// Algebraic multigrid by smoothed aggregation, for symmetric positive (semi)definite matrices: a preconditioner for
-/// `Cg` whose iterations hardly grow with the size, and a solver of its own by [`Amg::try_cycle`](crate::Amg::try_cycle).
+/// `Cg` whose iterations hardly grow with the size, and a solver of its own by
+/// [`Amg::try_cycle`](crate::Amg::try_cycle).
 ///
 /// On each level unknowns that are strongly connected, `|a_ij| >= theta sqrt(a_ii a_jj)`, form aggregates. The
-/// tentative prolongation `T` has the near-null-space candidates in orthonormal parts, one part in each aggregate. It is
-/// smoothed, `P = (I - omega / rho D^-1 A_F) T`, with the diagonal `D` and an estimate `rho` of the spectral radius of
-/// `D^-1 A` (Lanczos); `A_F` is `A` without its weak connections. The next matrix is `P^T A P`. The coarsest one has a
-/// pseudo-inverse, so singular matrices (Neumann's) work. Where coarsening ends above `max_coarse` rows, the coarsest
-/// level is smoothed instead.
+/// tentative prolongation `T` has the near-null-space candidates in orthonormal parts, one part in each aggregate. It
+/// is smoothed, `P = (I - omega / rho D^-1 A_F) T`, with the diagonal `D` and an estimate `rho` of the spectral radius
+/// of `D^-1 A_F` (Lanczos); `A_F` is `A` without its weak connections. The next matrix is `P^T A P`. The coarsest one
+/// has a pseudo-inverse, so singular matrices (Neumann's) work. Where coarsening ends above `max_coarse` rows, the
+/// coarsest level is smoothed instead.
 ///
 /// A symmetric matrix is asked for, and not checked. No gradient reaches it through the preconditioner; solutions that
 /// were found with one have their gradients.
 ///
 /// Cost: the set-up reads the matrix of each level from the device, and runs partly on the host; `O(nnz)` time, and
-/// memory of about twice the matrices. [`Amg::try_refresh`](crate::Amg::try_refresh) repeats it with other values in less time. A cycle reads
-/// nothing: three products a level with the defaults. (PyAMG's `smoothed_aggregation_solver`.) Source: Vanek, Mandel and
-/// Brezina, *Algebraic multigrid by smoothed aggregation for second and fourth order elliptic problems*, Computing 56,
-/// 1996.
+/// memory of about twice the matrices. [`Amg::try_refresh`](crate::Amg::try_refresh) repeats it with other values in
+/// less time. A cycle reads nothing: three products a level with the defaults. (PyAMG's
+/// `smoothed_aggregation_solver`.) Source: Vanek, Mandel and Brezina, *Algebraic multigrid by smoothed aggregation for
+/// second and fourth order elliptic problems*, Computing 56, 1996.
 ///
 /// ```
 /// use burn::tensor::{DType, Device, Tensor};

@@ -14,8 +14,8 @@ use std::sync::Arc;
 const OP: &str = "Amg::apply";
 
 /// The levels of [`AmgConfig`](crate::AmgConfig). As an operator it is one cycle from 0, about `A^-1`; with as many
-/// sweeps before the correction as after it is symmetric, and positive definite where `A` is. Clones share it. `Display`
-/// shows the levels.
+/// sweeps before the correction as after it is symmetric, and positive definite where `A` is. Clones share it.
+/// `Display` shows the levels.
 #[derive(Clone)]
 pub struct Amg {
     hierarchy: Arc<Hierarchy>,

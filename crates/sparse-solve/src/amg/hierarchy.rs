@@ -4,7 +4,7 @@ use super::coarsen::{Candidates, Kept};
 use super::config::{AmgConfig, Smoother};
 use super::host::{Host, value_rows};
 use super::matrix::{Matrix, checked, inverse};
-use super::relax::{Relax, radius, relaxation};
+use super::relax::{Relax, relaxation, spectral_radius};
 use burn::tensor::Tensor;
 use sparse_core::multigrid::filtered_values;
 use sparse_ops::extend::{Parts, read_rows};
@@ -39,6 +39,8 @@ pub(super) struct Hierarchy {
     pub(super) levels: Vec<Level>,
     pub(super) coarsest: Coarsest,
     pub(super) rows: usize,
+    /// The largest diagonal of the first matrix.
+    scale: f64,
     omega: f64,
     smoother: Smoother,
     max_coarse: usize,
@@ -46,16 +48,16 @@ pub(super) struct Hierarchy {
 
 impl Hierarchy {
     fn start(rows: usize, omega: f64, smoother: Smoother, max_coarse: usize) -> Self {
-        Self { levels: vec![], coarsest: Coarsest::Nothing, rows, omega, smoother, max_coarse }
+        Self { levels: vec![], coarsest: Coarsest::Nothing, rows, scale: 0.0, omega, smoother, max_coarse }
     }
 
     pub(super) fn new(config: &AmgConfig, a: &CsrTensor<2>, mut candidates: Candidates) -> Result<Self> {
         let mut out = Self::start(a.dims()[0], config.omega, config.smoother, config.max_coarse);
         let mut at = Matrix::new(checked(a)?)?;
+        out.scale = at.diagonal.largest;
         while at.rows() > config.max_coarse && out.levels.len() + 1 < config.max_levels {
             let Some((kept, coarse)) = Kept::coarsened(config, &at, &candidates) else { break };
-            let Some(next) = out.extend(at, Arc::new(kept))? else { return Ok(out) };
-            (at, candidates) = (next, coarse);
+            (at, candidates) = (out.extend(at, Arc::new(kept))?, coarse);
         }
         out.close(at);
         Ok(out)
@@ -81,9 +83,9 @@ impl Hierarchy {
             }
         }
         let mut at = Matrix::new(a)?;
+        out.scale = at.diagonal.largest;
         for level in &self.levels {
-            let Some(next) = out.extend(at, level.kept.clone())? else { return Ok(out) };
-            at = next;
+            at = out.extend(at, level.kept.clone())?;
         }
         out.close(at);
         Ok(out)
@@ -97,9 +99,9 @@ impl Hierarchy {
         })
     }
 
-    /// Adds a level, and gives the matrix of the next one. `None` if that is the coarsest since it has no smoother.
-    fn extend(&mut self, at: Matrix, kept: Arc<Kept>) -> Result<Option<Matrix>> {
-        let radius = radius(&at);
+    /// Adds a level, and gives the matrix of the next one.
+    fn extend(&mut self, at: Matrix, kept: Arc<Kept>) -> Result<Matrix> {
+        let radius = spectral_radius(&at);
         let factor = self.omega / radius;
         let smoothing = match &kept.filter {
             None => relaxation(&at, factor),
@@ -107,8 +109,8 @@ impl Hierarchy {
                 let values = filtered_values(at.host.ptr(), at.host.idx(), at.host.values(), &filter.kept);
                 let values = value_rows(values, &at.a.device());
                 let strong = CsrTensor::from_parts(filter.pattern.clone(), values, vec![], Fill::Zero);
-                let strong = Matrix::new(strong)?;
-                relaxation(&strong, self.omega / super::relax::radius(&strong))
+                let strong = Matrix::coarse(strong, self.scale)?;
+                relaxation(&strong, self.omega / spectral_radius(&strong))
             }
         };
         let prolong = smoothing.try_matmul(&kept.tentative)?;
@@ -117,17 +119,8 @@ impl Hierarchy {
         let restrict = CsrTensor::from_parts(pattern.clone(), transposed, vec![], Fill::Zero);
         let coarse = restrict.try_matmul(&at.a.try_matmul(&prolong)?)?;
         let relax = Relax::new(self.smoother, &at, radius, kept.filter.is_none().then_some((factor, &smoothing)));
-        let next = Matrix::new(coarse.clone());
-        if next.is_err() && coarse.dims()[0] > self.max_coarse {
-            self.coarsest = Coarsest::Smoothed(at.a, relax);
-            return Ok(None);
-        }
         self.levels.push(Level { a: at.a, relax, prolong, restrict, kept });
-        if next.is_err() {
-            // As where constants are mapped to 0 and one aggregate is left: it has a pseudo-inverse.
-            self.coarsest = Coarsest::Inverse(coarse.clone(), inverse(&Host::of(&coarse), &coarse));
-        }
-        Ok(next.ok())
+        Matrix::coarse(coarse, self.scale)
     }
 
     /// Adds the coarsest level.
@@ -135,11 +128,11 @@ impl Hierarchy {
         self.coarsest = match at.rows() {
             0 => Coarsest::Nothing,
             rows if rows <= self.max_coarse => {
-                let inverse = inverse(&at.host, &at.a);
+                let inverse = inverse(&at, self.scale);
                 Coarsest::Inverse(at.a, inverse)
             }
             _ => {
-                let relax = Relax::new(self.smoother, &at, radius(&at), None);
+                let relax = Relax::new(self.smoother, &at, spectral_radius(&at), None);
                 Coarsest::Smoothed(at.a, relax)
             }
         };

@@ -19,6 +19,15 @@ impl Matrix {
     ///
     /// `invalid` that names a row without relaxation.
     pub(super) fn new(a: CsrTensor<2>) -> Result<Self> {
+        Self::coarse(a, 0.0)
+    }
+
+    /// A coarse one, where the largest diagonal of the first one is `scale`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if numbers overflow.
+    pub(super) fn coarse(a: CsrTensor<2>, scale: f64) -> Result<Self> {
         let host = Host::of(&a);
         let wrong = |wrong| {
             let message = match wrong {
@@ -29,7 +38,7 @@ impl Matrix {
             };
             SparseError::invalid(OP, message)
         };
-        let diagonal = diagonal(host.ptr(), host.idx(), host.values()).map_err(wrong)?;
+        let diagonal = diagonal(host.ptr(), host.idx(), host.values(), scale).map_err(wrong)?;
         Ok(Self { a, host, diagonal })
     }
 
@@ -55,9 +64,12 @@ pub(super) fn checked(a: &CsrTensor<2>) -> Result<CsrTensor<2>> {
     Ok(burn::module::Module::valid(a))
 }
 
-/// The pseudo-inverse of a coarsest matrix.
-pub(super) fn inverse(host: &Host, a: &CsrTensor<2>) -> Tensor<2> {
-    let rows = a.dims()[0];
-    let eps = if a.dtype() == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    numbers(pseudo_inverse(&host.dense(rows), rows, eps), [rows, rows], &a.device(), a.dtype())
+/// The pseudo-inverse of a coarsest matrix, where the largest diagonal of the first one is `scale`.
+pub(super) fn inverse(at: &Matrix, scale: f64) -> Tensor<2> {
+    let (rows, dtype) = (at.rows(), at.a.dtype());
+    let dense = at.host.dense(rows);
+    let largest = (0..rows).map(|row| dense[row * rows + row]).fold(0.0, f64::max);
+    let eps = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let least = eps * scale.max(largest * rows as f64);
+    numbers(pseudo_inverse(&dense, rows, least), [rows, rows], &at.a.device(), dtype)
 }

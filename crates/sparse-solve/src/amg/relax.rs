@@ -4,7 +4,7 @@ use super::config::Smoother;
 use super::host::{numbers, value_rows};
 use super::matrix::Matrix;
 use burn::tensor::Tensor;
-use sparse_core::multigrid::{relaxed, spectral_radius};
+use sparse_core::multigrid::{self, relaxed};
 use sparse_ops::extend::Parts;
 use sparse_ops::{CsrTensor, Fill, Result};
 
@@ -12,9 +12,9 @@ use sparse_ops::{CsrTensor, Fill, Result};
 const STEPS: usize = 10;
 
 /// About the spectral radius of `D^-1 A`.
-pub(super) fn radius(at: &Matrix) -> f64 {
+pub(super) fn spectral_radius(at: &Matrix) -> f64 {
     let (host, diagonal) = (&at.host, &at.diagonal);
-    let found = spectral_radius(host.ptr(), host.idx(), host.values(), &diagonal.numbers, STEPS);
+    let found = multigrid::spectral_radius(host.ptr(), host.idx(), host.values(), &diagonal.numbers, STEPS);
     if found > 0.0 { found.min(diagonal.bound) } else { diagonal.bound }
 }
 

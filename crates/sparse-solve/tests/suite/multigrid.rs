@@ -206,7 +206,9 @@ fn singular_matrices() {
     let one = poisson(&[30, 30], Boundary::Neumann);
     let two = sparse_tensor::ops::block_diag(&[one.clone(), one.clone()]);
     let periodic = poisson(&[40, 25], Boundary::Periodic);
-    for a in [one, two, periodic] {
+    // A small part is one unknown on levels on which the other still has many.
+    let uneven = sparse_tensor::ops::block_diag(&[poisson(&[3, 3], Boundary::Neumann), one.clone()]);
+    for a in [one, two, periodic, uneven] {
         for coarse in [1, 10, 200] {
             let n = a.dims()[0];
             let amg = AmgConfig::new().with_max_coarse(coarse).setup(&a);
