@@ -1,7 +1,7 @@
 """Times of SciPy and PyAMG on the workloads of solve.rs.
 
-peers.py SIDE THREADS RUNS TOLERANCE STEPS. Prints `name<TAB>milliseconds<TAB>iterations`: the median of RUNS runs, after
-one that is not counted.
+peers.py SIDE THREADS RUNS TOLERANCE STEPS. Prints `name<TAB>milliseconds<TAB>iterations`: the median of RUNS runs
+after one that is not counted.
 """
 
 import os

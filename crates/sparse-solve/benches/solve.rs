@@ -15,7 +15,7 @@ use std::time::Instant;
 const RUNS: usize = 3;
 const TOLERANCE: f64 = 1e-8;
 /// Iterations with Jacobi's preconditioner.
-const STEPS: usize = 200;
+const STEPS: usize = 100;
 
 /// Median milliseconds, and the last result.
 fn measure<T>(mut f: impl FnMut() -> T) -> (f64, T) {
