@@ -261,7 +261,7 @@ fn odd_matrices() {
     for n in [0, 1, 2] {
         let amg = AmgConfig::new().setup(&diagonal(&vec![2.0; n]));
         let got = numbers(amg.try_apply(Tensor::ones([n, 1], options)).unwrap());
-        assert_eq!(got, vec![0.5; n]);
+        assert!(got.len() == n && got.iter().all(|x| (x - 0.5).abs() < 1e-15), "{got:?}");
         assert_eq!(amg.cycle(Tensor::ones([n, 2], options), Tensor::zeros([n, 2], options)).dims(), [n, 2]);
         assert!(amg.to_string().contains("level"));
     }
@@ -305,7 +305,10 @@ fn what_is_refused() {
     told(config.try_setup(&of(&[1.0, 0.0, f64::NAN, 1.0])), "invalid", "finite, got others in row 1");
     told(config.try_setup(&of(&[1.0, 0.0, 0.0, 1e-310])), "invalid", "in row 1");
     let good = of(&[2.0, 1.0, 1.0, 2.0]);
-    told(config.try_setup(&good.clone().cast(burn::tensor::FloatDType::F16)), "unsupported_dtype", "f16");
+    // Where kernels of f16 are compiled.
+    if let Ok(half) = good.try_cast(burn::tensor::FloatDType::F16) {
+        told(config.try_setup(&half), "unsupported_dtype", "f16");
+    }
     told(config.try_setup(&good.add_scalar(1.0)), "invalid", "fill");
     let candidates = |rows: usize, cols: usize| Tensor::<2>::ones([rows, cols], options);
     told(config.try_setup_with(&good, candidates(3, 1)), "shape_mismatch", "candidates");
