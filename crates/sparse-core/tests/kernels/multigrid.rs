@@ -65,9 +65,7 @@ proptest! {
         let (own, count) = aggregate(ptr, idx);
         let linked = |i: usize, j: usize| i != j && a.dense[i * a.n + j] != 0.0;
         let alone = |i: usize| !(0..a.n).any(|j| linked(i, j));
-        for i in 0..a.n {
-            prop_assert_eq!(own[i] == -1, alone(i));
-        }
+        prop_assert!(own.iter().enumerate().all(|(i, own)| (*own == -1) == alone(i)));
         for aggregate in 0..count as i64 {
             let members: Vec<usize> = (0..a.n).filter(|&i| own[i] == aggregate).collect();
             // A root reaches all members in two steps through members.
@@ -92,10 +90,11 @@ proptest! {
         prop_assert!((found.bound - sums.fold(0.0, f64::max)).abs() < 1e-12);
         let ElementVec::F64(relaxed) = relaxed(ptr, idx, values, &found.numbers, factor) else { panic!("f64") };
         for i in 0..a.n {
-            for at in a.ptr[i] as usize..a.ptr[i + 1] as usize {
-                let j = a.idx[at] as usize;
+            let span = a.ptr[i] as usize..a.ptr[i + 1] as usize;
+            for (got, &j) in relaxed[span.clone()].iter().zip(&a.idx[span]) {
+                let j = j as usize;
                 let want = f64::from(i == j) - factor * a.dense[i * a.n + j] / a.dense[i * a.n + i];
-                prop_assert!((relaxed[at] - want).abs() < 1e-14);
+                prop_assert!((got - want).abs() < 1e-14);
             }
         }
     }
