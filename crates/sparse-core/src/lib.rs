@@ -21,6 +21,8 @@ mod ids;
 mod keys;
 mod lanes;
 mod memory;
+#[cfg(feature = "graph")]
+pub mod multigrid;
 mod numbers;
 mod par;
 mod random;

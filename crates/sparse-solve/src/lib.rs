@@ -6,6 +6,7 @@
 //! | matrices by what they do | [`LinearOperator`], [`Operator`], [`Batch`] |
 //! | systems with a triangle of a matrix | [`solve_triangular`] with a [`Triangle`] |
 //! | preconditioners | [`jacobi`], [`block_jacobi`], [`ssor`], [`ic0`], [`ilu0`], [`ilut`], [`polynomial`] |
+//! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
@@ -13,6 +14,7 @@
 //!
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
+mod amg;
 mod gradient;
 mod krylov;
 mod method;
@@ -23,6 +25,7 @@ mod solver;
 mod stencil;
 mod triangular;
 
+pub use amg::{Amg, AmgConfig, Cycle, Smoother};
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
 pub use operator::{Batch, LinearOperator, Operator};

@@ -9,6 +9,7 @@ mod extremum;
 mod graph;
 mod incomplete;
 mod merge;
+mod multigrid;
 mod scatter;
 mod softmax;
 mod spgemm;

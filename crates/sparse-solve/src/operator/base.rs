@@ -153,7 +153,7 @@ impl Operator {
     }
 }
 
-pub(super) fn check_sizes(op: &'static str, dims: [usize; 2], x: &Tensor<2>) -> Result<()> {
+pub(crate) fn check_sizes(op: &'static str, dims: [usize; 2], x: &Tensor<2>) -> Result<()> {
     match x.dims()[0] == dims[1] {
         true => Ok(()),
         false => {

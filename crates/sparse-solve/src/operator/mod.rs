@@ -8,5 +8,5 @@ mod kron;
 mod made;
 mod tensors;
 
-pub(crate) use base::device_of;
 pub use base::{Batch, LinearOperator, Operator};
+pub(crate) use base::{check_sizes, device_of};

@@ -2,6 +2,7 @@
 
 mod gradients;
 mod least_squares;
+mod multigrid;
 mod operators;
 mod preconditioners;
 mod random;

@@ -1,0 +1,120 @@
+//! Smoothers.
+
+use super::config::Smoother;
+use super::host::{numbers, value_rows};
+use super::matrix::Matrix;
+use burn::tensor::Tensor;
+use sparse_core::multigrid::{self, relaxed};
+use sparse_ops::extend::Parts;
+use sparse_ops::{CsrTensor, Fill, Result};
+
+/// Products with which the spectral radius is estimated.
+const STEPS: usize = 10;
+
+/// About the spectral radius of `D^-1 A`.
+pub(super) fn spectral_radius(at: &Matrix) -> f64 {
+    let (host, diagonal) = (&at.host, &at.diagonal);
+    let found = multigrid::spectral_radius(host.ptr(), host.idx(), host.values(), &diagonal.numbers, STEPS);
+    if found > 0.0 { found.min(diagonal.bound) } else { diagonal.bound }
+}
+
+/// `I - factor D^-1 A`.
+pub(super) fn relaxation(at: &Matrix, factor: f64) -> CsrTensor<2> {
+    let host = &at.host;
+    let values = relaxed(host.ptr(), host.idx(), host.values(), &at.diagonal.numbers, factor);
+    at.a.with_rows(value_rows(values, &at.a.device()), Fill::Zero)
+}
+
+/// The smoother of one level.
+#[derive(Debug)]
+pub(super) enum Relax {
+    Jacobi {
+        /// `I - w D^-1 A`.
+        matrix: CsrTensor<2>,
+        /// `w D^-1` as a column.
+        weights: Tensor<2>,
+    },
+    Chebyshev {
+        /// `D^-1` as a column.
+        inverse: Tensor<2>,
+        degree: usize,
+        /// Of the part of the spectrum that is damped.
+        low: f64,
+        high: f64,
+    },
+}
+
+impl Relax {
+    /// With about the spectral radius of `D^-1 A`. `made` is a relaxation matrix with its factor.
+    pub(super) fn new(smoother: Smoother, at: &Matrix, radius: f64, made: Option<(f64, &CsrTensor<2>)>) -> Self {
+        let column = |factor: f64| {
+            let list = at.diagonal.numbers.iter().map(|own| factor / own).collect();
+            numbers(list, [at.rows(), 1], &at.a.device(), at.a.dtype())
+        };
+        match smoother {
+            Smoother::Jacobi(factor) => {
+                let factor = factor / radius;
+                let matrix = match made {
+                    Some((own, matrix)) if own == factor => matrix.clone(),
+                    _ => relaxation(at, factor),
+                };
+                Self::Jacobi { matrix, weights: column(factor) }
+            }
+            Smoother::Chebyshev(degree) => {
+                // The estimate is from below; the bound is safe.
+                let high = (1.1 * radius).min(at.diagonal.bound);
+                Self::Chebyshev { inverse: column(1.0), degree, low: 0.1 * high, high }
+            }
+        }
+    }
+
+    /// What is kept of `b` for the sweeps of one visit.
+    pub(super) fn scaled(&self, b: &Tensor<2>) -> Tensor<2> {
+        match self {
+            Self::Jacobi { weights, .. } => b.clone() * weights.clone(),
+            Self::Chebyshev { .. } => b.clone(),
+        }
+    }
+
+    /// `sweeps` sweeps for `A x = b` from `x`; from 0 if there is none.
+    pub(super) fn sweep(
+        &self,
+        a: &CsrTensor<2>,
+        scaled: &Tensor<2>,
+        mut x: Option<Tensor<2>>,
+        sweeps: usize,
+    ) -> Result<Option<Tensor<2>>> {
+        for _ in 0..sweeps {
+            x = Some(match (self, x) {
+                (Self::Jacobi { .. }, None) => scaled.clone(),
+                (Self::Jacobi { matrix, .. }, Some(x)) => matrix.try_matmul(x)? + scaled.clone(),
+                (Self::Chebyshev { .. }, x) => self.chebyshev(a, scaled, x)?,
+            });
+        }
+        Ok(x)
+    }
+
+    /// Saad, *Iterative methods for sparse linear systems*, algorithm 12.1.
+    fn chebyshev(&self, a: &CsrTensor<2>, b: &Tensor<2>, x: Option<Tensor<2>>) -> Result<Tensor<2>> {
+        let Self::Chebyshev { inverse, degree, low, high } = self else { unreachable!("called for Chebyshev") };
+        let (middle, half) = (0.5 * (high + low), 0.5 * (high - low));
+        let mut residual = match &x {
+            Some(x) => b.clone() - a.try_matmul(x.clone())?,
+            None => b.clone(),
+        };
+        let mut step = (residual.clone() * inverse.clone()).mul_scalar(1.0 / middle);
+        let mut x = match x {
+            Some(x) => x + step.clone(),
+            None => step.clone(),
+        };
+        let mut rho = half / middle;
+        for _ in 1..*degree {
+            residual = residual - a.try_matmul(step.clone())?;
+            let next = 1.0 / (2.0 * middle / half - rho);
+            step = step.mul_scalar(next * rho) + (residual.clone() * inverse.clone()).mul_scalar(2.0 * next / half);
+            x = x + step.clone();
+            rho = next;
+        }
+        Ok(x)
+    }
+}
