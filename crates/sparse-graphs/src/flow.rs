@@ -1,7 +1,7 @@
 //! Maximum flows, and matchings of rows with columns.
 
 use super::host::HostRows;
-use super::paths::weights;
+use super::paths::{check_count, weights};
 use burn::tensor::{Bool, Int, Tensor, TensorData};
 use sparse_core::graph::{self, Flow, row_of};
 use sparse_macros::or_panic;
@@ -50,9 +50,7 @@ pub fn try_maximum_flow(capacities: &CsrTensor<2>, source: usize, sink: usize) -
     if source == sink {
         return Err(SparseError::invalid(OP, format!("source and sink must be two nodes, got {source} for both")));
     }
-    if u32::try_from(nodes).is_err() {
-        return Err(SparseError::overflow(OP, "the number of nodes", u32::MAX, nodes));
-    }
+    check_count(OP, nodes)?;
     let rows = HostRows::of(capacities.pattern());
     let limits = weights(OP, capacities, &rows)?;
     if let Some(at) = limits.iter().position(|capacity| !(0.0..f64::INFINITY).contains(capacity)) {

@@ -61,8 +61,8 @@ impl ShortestPaths {
 /// path found from `s` to `t`. Where several are shortest this is a subgradient.
 ///
 /// Without negative weights by Dijkstra's algorithm, with them by Bellman and Ford's for one source and Johnson's for
-/// several. Cost: pattern and values are read to the host; `O(S nnz log(nnz))`, sources in parallel, and
-/// `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then rounded to the dtype
+/// several. Cost: pattern and values are read to the host; `O(S nnz)` with a radix heap, sources in parallel,
+/// and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then rounded to the dtype
 /// of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
 ///
 /// ```
@@ -84,7 +84,8 @@ impl ShortestPaths {
 ///
 /// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a source that is no node; `fill_mismatch`
 /// for another fill than zero or undefined; `invalid` that names the edge for a weight that is NaN or negatively
-/// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources).
+/// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources);
+/// `overflow` for 2^32 nodes or more.
 #[or_panic]
 pub fn try_shortest_paths(adjacency: &CsrTensor<2>, sources: &[usize]) -> Result<ShortestPaths> {
     try_shortest_paths_within(adjacency, sources, f64::INFINITY)
@@ -104,6 +105,7 @@ pub fn try_shortest_paths_within(adjacency: &CsrTensor<2>, sources: &[usize], li
     if limit.is_nan() {
         return Err(SparseError::invalid(OP, "the limit must be a number, got NaN"));
     }
+    check_count(OP, nodes)?;
     let rows = HostRows::of(adjacency.pattern());
     let weights = weights(OP, adjacency, &rows)?;
     let Paths { distances, via } = graph::shortest_paths(rows.ptr(), rows.idx(), &weights, &signed(sources), limit)
@@ -204,6 +206,14 @@ pub fn try_minimum_spanning_tree(adjacency: &CsrTensor<2>) -> Result<CsrTensor<2
     let weights = weights(OP, adjacency, &rows)?;
     let kept = graph::minimum_spanning_forest(rows.ptr(), rows.idx(), &weights);
     Ok(keep(adjacency, &rows, &kept))
+}
+
+/// Kernels number nodes in 32 bits.
+pub(super) fn check_count(op: &'static str, nodes: usize) -> Result<()> {
+    match u32::try_from(nodes) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(SparseError::overflow(op, "the number of nodes", u32::MAX, nodes)),
+    }
 }
 
 /// The values of the stored elements as weights of edges.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 /// A flow from a source to a sink.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
+    /// What leaves the source and reaches the sink.
     pub value: f64,
     /// What flows along each element.
     pub along: Vec<f64>,

@@ -14,9 +14,9 @@ pub fn maximum_matching(ptr: Ids<'_>, idx: Ids<'_>, columns: usize) -> Vec<i64> 
     let rows = ptr.rows();
     let (mut of_row, mut of_column) = (vec![FREE; rows], vec![FREE; columns]);
     // What is free on both sides, first: most pairs of most matrices.
-    for row in 0..rows {
+    for (row, pair) in of_row.iter_mut().enumerate() {
         if let Some(column) = ptr.span(row).map(|at| idx.at(at)).find(|&column| of_column[column] == FREE) {
-            (of_row[row], of_column[column]) = (column, row);
+            (*pair, of_column[column]) = (column, row);
         }
     }
     let mut level = vec![0usize; rows];

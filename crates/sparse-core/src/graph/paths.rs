@@ -3,7 +3,6 @@
 use crate::element::Ids;
 use crate::par;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Shortest paths from some sources. Nodes that no path reaches are at infinity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,9 +20,9 @@ pub struct NegativeCycle(pub usize);
 /// Shortest paths along elements from row to column, each with a weight that is not NaN; an infinite one is no edge.
 /// Paths longer than `limit` count as none.
 ///
-/// Without negative weights: Dijkstra's algorithm with a binary heap, `O(edges log(edges))` a source. With them: one
-/// source by [`bellman_ford`], several by Johnson's algorithm, which finds a potential by Bellman-Ford first. Sources
-/// are computed in parallel. They are in range and may repeat.
+/// Without negative weights: Dijkstra's algorithm with a radix heap, `O(edges)` a source but for the heap's 64 steps.
+/// With them: one source by [`bellman_ford`], several by Johnson's algorithm, which finds a potential by Bellman-Ford
+/// first. Sources are computed in parallel. They are in range and may repeat. There are fewer than 2^32 nodes.
 ///
 /// Sources: Dijkstra 1959; Johnson, *Efficient algorithms for shortest paths in sparse networks*, JACM 1977.
 pub fn shortest_paths(
@@ -37,75 +36,132 @@ pub fn shortest_paths(
     let negative = weights.iter().any(|&weight| weight < 0.0);
     if negative && sources.len() == 1 {
         let mut one = bellman_ford(ptr, idx, weights, Some(sources[0] as usize))?;
-        for (distance, via) in one.distances.iter_mut().zip(&mut one.via).filter(|(distance, _)| **distance > limit) {
-            (*distance, *via) = (f64::INFINITY, -1);
-        }
+        cut(&mut one.distances, &mut one.via, limit);
         return Ok(one);
     }
     let potential = negative.then(|| bellman_ford(ptr, idx, weights, None)).transpose()?.map(|all| all.distances);
+    let mut edges = Vec::with_capacity(weights.len());
+    for row in 0..nodes {
+        edges.extend(ptr.span(row).map(|at| {
+            let end = idx.at(at);
+            // With a potential not negative but for rounding.
+            let less = potential.as_ref().map_or(0.0, |potential| potential[row] - potential[end]);
+            Edge { weight: (weights[at] + less).max(0.0), end: end as u32 }
+        }));
+    }
     // A potential changes what a distance is, so the limit is applied to the sums along the paths.
     let within = if negative { f64::INFINITY } else { limit };
-    let each = par::map(sources.len(), &|k| {
-        let mut own = dijkstra(ptr, idx, weights, potential.as_deref(), sources[k] as usize, within);
-        if potential.is_some() {
-            resum(ptr, weights, &mut own);
-            for (distance, via) in own.distances.iter_mut().zip(&mut own.via).filter(|(distance, _)| **distance > limit)
-            {
-                (*distance, *via) = (f64::INFINITY, -1);
+    let mut all = Paths { distances: vec![0.0; sources.len() * nodes], via: vec![0; sources.len() * nodes] };
+    // Each thread takes several sources, which share its memory.
+    let parts = par::ranges(sources.len(), par::threads().min(sources.len()));
+    let lens = par::lens(&parts, |part| part.len() * nodes);
+    let own = par::split_mut(&mut all.distances, &lens).into_iter().zip(par::split_mut(&mut all.via, &lens));
+    let jobs: Vec<_> = parts.into_iter().zip(own).collect();
+    par::each(jobs, &|_, (part, (distances, via))| {
+        let reached = vec![(f64::INFINITY, -1); nodes];
+        let mut search = Search { ptr, edges: &edges, waiting: Waiting::new(), reached };
+        let own = distances.chunks_exact_mut(nodes.max(1)).zip(via.chunks_exact_mut(nodes.max(1)));
+        for (&source, (distances, via)) in sources[part].iter().zip(own) {
+            search.run(source as usize, within);
+            for ((distance, via), found) in distances.iter_mut().zip(via.iter_mut()).zip(&search.reached) {
+                (*distance, *via) = *found;
+            }
+            if potential.is_some() {
+                resum(ptr, weights, distances, via);
+                cut(distances, via, limit);
             }
         }
-        own
     });
-    let mut all =
-        Paths { distances: Vec::with_capacity(sources.len() * nodes), via: Vec::with_capacity(sources.len() * nodes) };
-    for own in each {
-        all.distances.extend(own.distances);
-        all.via.extend(own.via);
-    }
     Ok(all)
 }
 
-/// The key of a distance from 0 on in the order of the numbers.
-fn key(distance: f64) -> u64 {
-    // -0.0 would be the largest.
-    (distance + 0.0).to_bits()
+/// Forgets the paths that are longer than `limit`.
+fn cut(distances: &mut [f64], via: &mut [i64], limit: f64) {
+    for (distance, via) in distances.iter_mut().zip(via).filter(|(distance, via)| **distance > limit && **via >= 0) {
+        (*distance, *via) = (f64::INFINITY, -1);
+    }
 }
 
-fn dijkstra(
-    ptr: Ids<'_>,
-    idx: Ids<'_>,
-    weights: &[f64],
-    potential: Option<&[f64]>,
-    source: usize,
-    limit: f64,
-) -> Paths {
-    let nodes = ptr.rows();
-    let mut distances = vec![f64::INFINITY; nodes];
-    let mut via = vec![-1i64; nodes];
-    let mut heap = BinaryHeap::new();
-    distances[source] = 0.0;
-    heap.push(Reverse((0u64, source)));
-    while let Some(Reverse((bits, node))) = heap.pop() {
-        let distance = f64::from_bits(bits);
-        if distance > distances[node] {
-            continue;
+/// Nodes by their distance, which only grows from one that is taken to the next: a radix heap. Bucket `b` has the
+/// distances that first differ from the last one taken in bit `b - 1`, as keys; bucket 0 has that one itself. Each node
+/// moves to lower buckets only, so a node costs `O(64)` steps in order of memory, where a binary heap waits for a line
+/// of cache at each.
+///
+/// Source: Ahuja, Mehlhorn, Orlin and Tarjan, *Faster algorithms for the shortest path problem*, JACM 1990.
+struct Waiting {
+    buckets: [Vec<(u64, u32)>; 65],
+    last: u64,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        Self { buckets: [const { Vec::new() }; 65], last: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.last = 0;
+    }
+
+    /// A distance from 0 on, not below the last one taken. Bits of such numbers are in their order; -0.0 is none.
+    #[inline(always)]
+    fn push(&mut self, distance: f64, node: u32) {
+        let key = (distance + 0.0).to_bits();
+        self.buckets[(u64::BITS - (key ^ self.last).leading_zeros()) as usize].push((key, node));
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<(f64, u32)> {
+        if self.buckets[0].is_empty() {
+            let bucket = self.buckets.iter().position(|bucket| !bucket.is_empty())?;
+            let mut moved = std::mem::take(&mut self.buckets[bucket]);
+            self.last = moved.iter().map(|one| one.0).min()?;
+            for &(key, node) in &moved {
+                self.buckets[(u64::BITS - (key ^ self.last).leading_zeros()) as usize].push((key, node));
+            }
+            moved.clear();
+            self.buckets[bucket] = moved;
         }
-        for at in ptr.span(node) {
-            let next = idx.at(at);
-            let weight = match potential {
-                None => weights[at],
-                // Not negative but for rounding.
-                Some(potential) => (weights[at] + potential[node] - potential[next]).max(0.0),
-            };
-            let longer = distance + weight;
-            if longer < distances[next] && longer <= limit {
-                distances[next] = longer;
-                via[next] = at as i64;
-                heap.push(Reverse((key(longer), next)));
+        self.buckets[0].pop().map(|(key, node)| (f64::from_bits(key), node))
+    }
+}
+
+/// An edge where the search reads it: end and weight on one line of cache.
+#[derive(Clone, Copy)]
+struct Edge {
+    weight: f64,
+    end: u32,
+}
+
+/// Edges with weights from 0 on, and what all searches on a thread use again.
+struct Search<'a> {
+    ptr: Ids<'a>,
+    edges: &'a [Edge],
+    waiting: Waiting,
+    /// Distance of each node, and the last element of its path.
+    reached: Vec<(f64, i64)>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, source: usize, limit: f64) {
+        self.waiting.clear();
+        self.reached.fill((f64::INFINITY, -1));
+        self.reached[source].0 = 0.0;
+        self.waiting.push(0.0, source as u32);
+        while let Some((distance, node)) = self.waiting.pop() {
+            if distance > self.reached[node as usize].0 {
+                continue;
+            }
+            let span = self.ptr.span(node as usize);
+            for (at, edge) in span.clone().zip(&self.edges[span]) {
+                let (longer, next) = (distance + edge.weight, &mut self.reached[edge.end as usize]);
+                if longer < next.0 && longer <= limit {
+                    *next = (longer, at as i64);
+                    self.waiting.push(longer, edge.end);
+                }
             }
         }
     }
-    Paths { distances, via }
 }
 
 /// Shortest paths from a source, or for `None` from all nodes at once, with weights of any sign. Queue of the nodes
@@ -172,13 +228,13 @@ pub fn row_of(ptr: Ids<'_>, at: usize) -> usize {
 }
 
 /// The sums of the weights along the paths.
-fn resum(ptr: Ids<'_>, weights: &[f64], paths: &mut Paths) {
-    let mut order: Vec<usize> = (0..paths.via.len()).filter(|&node| paths.via[node] >= 0).collect();
-    let depth = depths(ptr, &paths.via);
+fn resum(ptr: Ids<'_>, weights: &[f64], distances: &mut [f64], via: &[i64]) {
+    let mut order: Vec<usize> = (0..via.len()).filter(|&node| via[node] >= 0).collect();
+    let depth = depths(ptr, via);
     order.sort_unstable_by_key(|&node| (depth[node], node));
     for node in order {
-        let at = paths.via[node] as usize;
-        paths.distances[node] = paths.distances[row_of(ptr, at)] + weights[at];
+        let at = via[node] as usize;
+        distances[node] = distances[row_of(ptr, at)] + weights[at];
     }
 }
 

@@ -128,6 +128,11 @@ fn weights_that_are_no_edges_and_none() {
         .distances
         .mask_fill(Tensor::from_bool(TensorData::from([[true, false, true]]), &tape.device()), 0.0);
     assert_eq!(floats(shortest_paths_within(&a, &[1], -1.0).distances), [NONE, 0.0, NONE, NONE]);
+    let below = graph(&[(0, 1, -1.0), (1, 2, 3.0)], 3);
+    for sources in [&[0][..], &[0, 0]] {
+        let found = shortest_paths_within(&below, sources, -0.5).distances;
+        assert_eq!(floats(found.narrow(0, 0, 1)), [0.0, -1.0, NONE]);
+    }
 }
 
 #[test]
