@@ -75,12 +75,13 @@ impl Loop {
             Part::Sort { keys, .. } => (0, 2 * WORD * keys.len()),
             Part::Flops(_) => (0, 0),
         };
+        // Ones, if they are read as f32.
         let len = read.div_ceil(WORD) * 2;
         let mut read = TensorData::new(vec![1f32; len], [len]);
         if matches!(part, Part::AlignedRows { .. }) {
             read = aligned(Tensor::<1>::from_data(read, &Device::flex())).into_data();
         }
-        Self { part, read, written: vec![1; written.div_ceil(WORD)] }
+        Self { part, read, written: vec![0x3f80_0000_3f80_0000; written.div_ceil(WORD)] }
     }
 
     /// Milliseconds of a run.

@@ -317,6 +317,7 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     out: &mut [T],
 ) {
     let width = source.width();
+    let source = if weights.is_far() { source.fetched() } else { source };
     let inputs = Inputs { reducer, weights, idx, source };
     let block = epilogue.block(width);
     let shares = shares(ptr, idx.map_or(source.rows(), |idx| idx.len()), width, T::EXACT);

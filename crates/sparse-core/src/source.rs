@@ -17,7 +17,7 @@ const LINES_AHEAD: usize = 128;
 
 /// A source of at most so many bytes stays in the second-level cache, and is not prefetched: products with rows of 16
 /// f32 of such a source take 2.1 ns an element instead of 3.2.
-const NEAR: usize = 512 << 10;
+pub(crate) const NEAR: usize = 512 << 10;
 
 /// How many rows ahead to prefetch where rows are written in order. A store that misses the cache waits for the line to
 /// be read first, and holds up those after it: rows of 256 bytes are copied in 16 ms instead of 22 (1 M rows).
@@ -27,12 +27,15 @@ impl<'a, T> Source<'a, T> {
     /// Splits `data` into rows of `width >= 1` elements.
     pub(crate) fn new(data: &'a [T], width: usize, what: &str) -> Self {
         assert!(data.len().is_multiple_of(width), "{what} must hold whole rows of {width}, got {}", data.len());
-        let distance = match size_of_val(data) {
-            // Beyond the end of any list.
-            ..=NEAR => usize::MAX / 2,
-            _ => (LINES_AHEAD / (width * size_of::<T>()).div_ceil(64)).clamp(4, 32),
-        };
-        Self { data, rows: data.len() / width, width, distance }
+        let source = Self { data, rows: data.len() / width, width, distance: usize::MAX / 2 };
+        // Where it is near: beyond the end of any list.
+        if size_of_val(data) <= NEAR { source } else { source.fetched() }
+    }
+
+    /// The same, prefetched in any case: for what is read beside it.
+    pub(crate) fn fetched(self) -> Self {
+        let distance = (LINES_AHEAD / (self.width * size_of::<T>()).div_ceil(64)).clamp(4, 32);
+        Self { distance, ..self }
     }
 
     /// Number of rows.

@@ -3,7 +3,7 @@
 use crate::Element;
 use crate::element::{Ids, Lanes};
 use crate::reducer::{Reducer, V};
-use crate::source::prefetch;
+use crate::source::{NEAR, prefetch};
 use pulp::Simd;
 
 /// The factors of the source rows. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
@@ -63,6 +63,8 @@ pub(crate) trait Weigh<T: Element>: Copy + Sync {
     fn own(&self, k: usize) -> Self::Own;
     /// [`Weights::prefetch`].
     fn fetch(&self, k: usize);
+    /// Whether it is worth the time: they are permuted, and not in a near cache.
+    fn is_far(&self) -> bool;
     /// Columns of a source row that tiles share. A tile must not reach beyond them. `lanes` is the width of a vector.
     fn span(&self, columns: usize, lanes: usize) -> usize;
     /// Which of its element's weights a column has.
@@ -83,6 +85,10 @@ impl<T: Element> Weigh<T> for Weights<'_, T> {
     #[inline(always)]
     fn fetch(&self, k: usize) {
         self.prefetch(k);
+    }
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.perm.is_some() && size_of_val(self.values) > NEAR
     }
     #[inline(always)]
     fn span(&self, columns: usize, _: usize) -> usize {
@@ -120,6 +126,10 @@ impl<'a, T: Element> Weigh<T> for Heads<'a, T> {
             prefetch(self.weights.values, perm.peek(k).saturating_mul(self.heads));
         }
     }
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.weights.is_far()
+    }
     /// All columns, if every vector has one weight, or each of its columns a weight of its own.
     #[inline(always)]
     fn span(&self, columns: usize, lanes: usize) -> usize {
@@ -152,6 +162,10 @@ impl<T: Element> Weigh<T> for () {
     fn own(&self, _: usize) {}
     #[inline(always)]
     fn fetch(&self, _: usize) {}
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        false
+    }
     #[inline(always)]
     fn span(&self, columns: usize, _: usize) -> usize {
         columns

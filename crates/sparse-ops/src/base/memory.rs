@@ -27,17 +27,19 @@ pub use sparse_core::MemoryReport;
 /// assert_eq!(a.matmul(x).into_data().to_vec::<f32>().unwrap(), [6.0, 8.0, 1.0, 2.0]);
 /// ```
 pub fn aligned<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
-    let device = tensor.device();
+    let (device, dtype, leaf) = (tensor.device(), tensor.dtype(), tensor.is_require_grad());
     if !sparse_burn::is_flex(&device) {
         return tensor;
     }
-    let options = (&device.inner(), tensor.dtype());
-    let copy = Tensor::from_data(sparse_burn::aligned(sparse_burn::read_data(tensor.clone().inner())), options);
-    match tensor.is_require_grad() {
-        true => Tensor::from_inner(copy).require_grad(),
-        false if tensor.is_tracked() => record(copy, [Erased::from(&tensor)], (), |(), grad, _| [Some(grad.into())]),
-        false if tensor.device().is_autodiff() => Tensor::from_inner(copy),
-        false => copy,
+    // A handle only where it is needed: memory that nobody else has is not copied twice.
+    let parent = (tensor.is_tracked() && !leaf).then(|| Erased::from(&tensor));
+    let data = sparse_burn::aligned(sparse_burn::read_data(tensor.inner()));
+    match parent {
+        Some(parent) => {
+            let copy = Tensor::from_data(data, (&device.inner(), dtype));
+            record(copy, [parent], (), |(), grad, _| [Some(grad.into())])
+        }
+        None => Tensor::from_data(data, (&device, dtype)).set_require_grad(leaf),
     }
 }
 

@@ -125,14 +125,14 @@ impl<T: Element> WithSimd for Cols<'_, T> {
             sums.fill(T::ACC_ZERO);
             add_blocks::<T>(blocks(ptr.span(col), T::IS_FLOAT), &mut sums, &mut more, |elements, sums| {
                 for k in elements {
-                    let next = idx.peek(k + dense.distance());
+                    let next = idx.peek(k + shares.distance());
                     shares.prefetch_second_level(next);
                     match known.filter(|known| known.has(next)) {
                         Some(known) => known.winners.prefetch_second_level(next),
                         None => out.prefetch_second_level(next),
                     }
                     if let Some(perm) = perm {
-                        prefetch(values, perm.peek(k + dense.distance()).saturating_mul(heads));
+                        prefetch(values, perm.peek(k + shares.distance()).saturating_mul(heads));
                     }
                     let (row, place) = (idx.at(k), perm.map_or(k, |perm| perm.at(k)));
                     let (out, shares) = (out.row(row), shares.row(row));
