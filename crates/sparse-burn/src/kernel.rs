@@ -241,28 +241,22 @@ kernels! {
     ) -> (Tensor<2>, Tensor<2>);
 
     /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins.
-    /// A row without elements gives 0. With `record` a backend may also return which products won, for floats whose
-    /// values are in order (`sparse_core::spmm_extremum_recorded`). Only the gradient on the same backend reads this.
+    /// A row without elements gives 0.
     spmm_extremum SpmmExtremum[K: Kind](
-        extremum: Extremum, view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, record: bool,
-    ) -> (Tensor<2, K>, Option<Tensor<2, Int>>);
+        extremum: Extremum, view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>,
+    ) -> Tensor<2, K>;
 
     /// The first half of the gradient of `spmm_extremum`. `reads` are `[values, dense, out]`: its operands and its
     /// result. Returns `shares`, the gradient divided by the number of products that equal the result. With
     /// `need_values` also returns the gradient of the values: `sum_f shares[r, f] * dense[idx[k], f]` over these
-    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each. `winners` are the
-    /// record of `spmm_extremum`, if it made one.
+    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each.
     extremum_rows_backward ExtremumRowsBackward(
-        rows: Ints, view: Rows, reads: [Tensor<2>; 3], winners: Option<Tensor<2, Int>>, grad: Tensor<2>,
-        need_values: bool,
+        rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
     ) -> (Tensor<2>, Option<Tensor<2>>);
 
     /// The second half, the gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of
     /// each column whose product equals the result. `view` is the transpose. `reads` are `[values, dense, out]`.
-    /// `record` are the row pointers of the matrix and the record of `spmm_extremum`, if it made one.
-    extremum_cols_backward ExtremumColsBackward(
-        view: Rows, reads: [Tensor<2>; 3], record: Option<(Ints, Tensor<2, Int>)>, shares: Tensor<2>,
-    ) -> Tensor<2>;
+    extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
 
     /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`. The columns of both are cut
     /// into `heads` parts of the same width, and `out` `[nnz, heads]` has the product of each.

@@ -183,33 +183,23 @@ fn extrema(n: usize, nnz: usize, features: usize, random: &mut Random) {
     time(&format!("amax {label}"), || {
         spmm_extremum(Extremum::Max, compressed, &values, &dense, 1, features, black_box(&mut out));
     });
-    let (mut winners, mut again) = (vec![0; n * features], vec![1f32; n * features]);
-    time(&format!("amax, recorded {label}"), || {
-        let own = black_box(&mut again[..]);
-        spmm_extremum_recorded(Extremum::Max, compressed, &values, &dense, 1, features, own, &mut winners);
-    });
-    assert!(again == out);
     let (mut shares, mut value_grads) = (vec![1f32; n * features], vec![1f32; a.nnz()]);
     let pattern = (a.row_ptr(), a.col_idx());
-    let won = || std::env::var_os("RECORD").is_some().then_some(&winners[..]);
     time(&format!("amax, shares {label}"), || {
         let own = black_box(&mut shares[..]);
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, won(), own, None);
+        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, own, None);
     });
     time(&format!("amax, shares and gradient of the values {label}"), || {
         let (own, grads) = (black_box(&mut shares[..]), Some(black_box(&mut value_grads[..])));
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, won(), own, grads);
+        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, own, grads);
     });
     let (ptr, idx, perm) = a.transpose();
     let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
     let mut dense_grad = vec![1f32; n * features];
     time(&format!("amax, gradient of the dense operand {label}"), || {
-        let (record, own) = (won().map(|won| (a.row_ptr(), won)), black_box(&mut dense_grad[..]));
-        extremum_cols_backward(transposed, &values, &dense, &out, &shares, 1, features, record, own);
+        let own = black_box(&mut dense_grad[..]);
+        extremum_cols_backward(transposed, &values, &dense, &out, &shares, 1, features, own);
     });
-    let bits =
-        |list: &[f32]| list.iter().fold(0u64, |hash, x| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x100000001b3));
-    println!("bits {:x} {:x} {:x} {:x}", bits(&out), bits(&shares), bits(&value_grads), bits(&dense_grad));
 }
 
 /// Several narrow dense operands, the first time into new memory.

@@ -344,19 +344,6 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     }
 }
 
-/// [`reduce_rows`] of few rows, none of them long, on this thread.
-pub(crate) fn reduce_rows_here<T: Element, R: Reducer<T>, W: Weigh<T>>(
-    reducer: R,
-    weights: W,
-    ptr: Ids<'_>,
-    idx: Ids<'_>,
-    source: Source<'_, T>,
-    out: &mut [T],
-) {
-    let inputs = Inputs { reducer, weights, idx: Some(idx), source };
-    Job { inputs, ptr, rows: 0..ptr.rows(), out: Out::Results(out) }.run();
-}
-
 /// `out` = the sum of the rows `idx` of `source`, as that of a segment, before it is rounded. On this thread.
 pub(crate) fn accumulate_rows<T: Element>(idx: Ids<'_>, source: Source<'_, T>, out: &mut [T::Acc]) {
     let ptr = [0, idx.len() as i64];

@@ -17,7 +17,7 @@ mod triangular;
 
 pub use attend::{Scores, attend};
 pub use compressed::Compressed;
-pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum, spmm_extremum_recorded};
+pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum};
 pub use incomplete::{Incomplete, RowsOf, incomplete};
 pub use product_plan::ProductPlan;
 pub use sampled::spgemm_sampled;

@@ -123,7 +123,7 @@ pub(super) fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
 
 /// Dot product of two rows of the same length.
 #[inline(always)]
-pub(super) fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
+fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
     let lanes = T::Lanes::lanes::<S>();
     let (x_whole, x_rest) = x.as_chunks::<SUMS>();
     let (y_whole, y_rest) = y.as_chunks::<SUMS>();

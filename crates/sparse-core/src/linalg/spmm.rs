@@ -6,7 +6,7 @@ use crate::element::Ids;
 use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
 use crate::par;
-use crate::reduce::{reduce_rows, reduce_rows_here};
+use crate::reduce::reduce_rows;
 use crate::reducer::{Reducer, Sum};
 use crate::rows::{move_rows, swap_blocks};
 use crate::source::Source;
@@ -32,7 +32,8 @@ use core::ops::Range;
 /// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
 /// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles
 /// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(batch * nnz * features) time.
-/// No extra memory, except for a copy of permuted values from 32 features on, and a row for each piece of a long row.
+/// No extra memory, except for a copy of permuted values from 32 features on, a row for each piece of a long row, and a
+/// copy of the operands of a batch with narrow heads.
 ///
 /// From two features on, each result of a batch has the bits of its own product. The elements are read again for each
 /// operand. A loop that reads a row of every operand for an element takes 1.3 to 1.6 times as long, because the rows of
@@ -134,7 +135,7 @@ const CACHED: usize = 64 << 10;
 fn block(ptr: Ids<'_>, rows: Range<usize>, most: usize) -> usize {
     let first = ptr.at(rows.start);
     let fits = |row: &usize| ptr.at(row + 1).wrapping_sub(first) <= CACHED;
-    rows.clone().skip(1).take(most.max(1) - 1).take_while(fits).last().unwrap_or(rows.start) + 1
+    rows.clone().skip(1).take(most - 1).take_while(fits).last().unwrap_or(rows.start) + 1
 }
 
 /// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower
@@ -169,24 +170,6 @@ pub(super) fn reduce_products<T: Element, R: Reducer<T>>(
         reduce_rows(reducer, weights, ptr, Some(idx), dense, epilogue, out);
     } else {
         reduce_rows(reducer, Heads::new(weights, heads, dense.width()), ptr, Some(idx), dense, epilogue, out);
-    }
-}
-
-/// [`reduce_products`] on this thread.
-pub(super) fn reduce_products_here<T: Element, R: Reducer<T>>(
-    reducer: R,
-    View { ptr, idx, perm }: View<'_>,
-    values: &[T],
-    dense: Source<'_, T>,
-    heads: usize,
-    out: &mut [T],
-) {
-    head_width(heads, dense.width());
-    let weights = Weights { values, perm };
-    if heads == 1 {
-        reduce_rows_here(reducer, weights, ptr, idx, dense, out);
-    } else {
-        reduce_rows_here(reducer, Heads::new(weights, heads, dense.width()), ptr, idx, dense, out);
     }
 }
 

@@ -177,7 +177,7 @@ fn of_extremum<T: Bits>(digest: &mut Digest) {
         digest.add(&out);
         let pattern = (&a.ptr[..], &a.idx[..]);
         let own = Some(&mut of_values[..]);
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, heads, features, None, &mut shares, own);
+        extremum_rows_backward(pattern, &values, &dense, &out, &grad, heads, features, &mut shares, own);
         digest.add(&shares);
         digest.add(&of_values);
     }

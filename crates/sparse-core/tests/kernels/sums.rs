@@ -141,7 +141,7 @@ fn of_products<T: Number>() {
         let a = Compressed { ptr: &ptr, idx: &rows, perm: None };
         let ones = vec![T::ONE; 2 * COUNT];
         let mut out = vec![T::ZERO; 2];
-        extremum_cols_backward(a, &ones[..COUNT], &[T::ONE; 2], &ones, &columns(terms, 2), 1, 2, None, &mut out);
+        extremum_cols_backward(a, &ones[..COUNT], &[T::ONE; 2], &ones, &columns(terms, 2), 1, 2, &mut out);
         out
     });
     // Dot products of long rows.
@@ -160,7 +160,7 @@ fn of_products<T: Number>() {
     check::<T>("extremum_rows_backward", COUNT, BLOCK, |terms| {
         let (mut shares, mut of_values) = (vec![T::ZERO; COUNT], vec![T::ZERO]);
         let own = Some(&mut of_values[..]);
-        extremum_rows_backward((&[0, 1], &[0]), &[T::ONE], &ones, &ones, terms, 1, COUNT, None, &mut shares, own);
+        extremum_rows_backward((&[0, 1], &[0]), &[T::ONE], &ones, &ones, terms, 1, COUNT, &mut shares, own);
         of_values
     });
 }

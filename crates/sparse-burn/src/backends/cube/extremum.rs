@@ -1,8 +1,8 @@
 //! Sparse x dense with an extremum in place of the sum, and its gradients, by the kernels of [`reduce`](super::reduce)
 //! and [`sddmm`](super::sddmm). For the gradients they sum only the terms whose product equals the result.
 //!
-//! No product is stored and nothing is recorded. The backward pass computes each product again, in the same arithmetic,
-//! and compares it with the result.
+//! No product is stored. The backward pass computes each again, in the same arithmetic, and compares it with the
+//! result.
 
 use super::fallback::supported;
 use super::launch::runs;
@@ -14,17 +14,17 @@ use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
 
 impl SpmmExtremum<CubeTensor> {
-    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<CubeTensor>), Self> {
-        let Self { extremum, view, values, dense, .. } =
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { extremum, view, values, dense } =
             supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
         let (combine, RowsView { ptr, idx, perm }) = (Combine::Extremum(extremum), view);
-        Ok((combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense, usize::MAX), None))
+        Ok(combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense, usize::MAX))
     }
 }
 
 impl ExtremumRowsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<CubeTensor>), Self> {
-        let Self { rows, view, reads, grad, need_values, .. } =
+        let Self { rows, view, reads, grad, need_values } =
             supported(self, |Self { rows, view, reads, grad, .. }| {
                 runs(view.arrays().chain(reads).chain([grad, rows]))
             })?;
@@ -40,8 +40,8 @@ impl ExtremumRowsBackward<CubeTensor> {
 
 impl ExtremumColsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, reads, shares, .. } =
-            supported(self, |Self { view, reads, shares, .. }| runs(view.arrays().chain(reads).chain([shares])))?;
+        let Self { view, reads, shares } =
+            supported(self, |Self { view, reads, shares }| runs(view.arrays().chain(reads).chain([shares])))?;
         let (RowsView { ptr, idx: rows, perm }, [values, dense, out]) = (view, reads);
         Ok(combine_rows(Combine::Matched { dense, out }, ptr, Some(rows), Some((values, perm)), shares, usize::MAX))
     }

@@ -2,42 +2,35 @@
 
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{ExtremumColsBackward, ExtremumRowsBackward, SpmmExtremum};
-use burn::tensor::{DType, TensorData};
-use sparse_core::dynamic::{self, ElementVec};
+use burn::tensor::TensorData;
+use sparse_core::dynamic;
 
 impl SpmmExtremum<HostTensor> {
-    pub(crate) fn host(self) -> (TensorData, Option<TensorData>) {
-        let Self { extremum, view, values, dense, record } = self;
+    pub(crate) fn host(self) -> TensorData {
+        let Self { extremum, view, values, dense } = self;
         let (shape, dtype) = ([view.ptr.dims()[0] - 1, dense.dims()[1]], dense.dtype());
         let heads = values.dims()[1];
         let (values, dense) = (values.elements(), dense.elements());
-        if !(record && dtype.is_float()) {
-            let out = dynamic::spmm_extremum(extremum, view.slices(), values, dense, heads, shape[1]);
-            return (out.data(shape, dtype), None);
-        }
-        let (out, winners) = dynamic::spmm_extremum_recorded(extremum, view.slices(), values, dense, heads, shape[1]);
-        (out.data(shape, dtype), Some(ElementVec::U8(winners).data(shape, DType::U8)))
+        dynamic::spmm_extremum(extremum, view.slices(), values, dense, heads, shape[1]).data(shape, dtype)
     }
 }
 
 impl ExtremumRowsBackward<HostTensor> {
     pub(crate) fn host(self) -> (TensorData, Option<TensorData>) {
-        let Self { view, reads: [values, dense, out], winners, grad, need_values, .. } = self;
+        let Self { view, reads: [values, dense, out], grad, need_values, .. } = self;
         let (shape, own, dtype) = (grad.dims(), values.dims(), grad.dtype());
         let reads = [&values, &dense, &out, &grad].map(HostTensor::elements);
         let pattern = (view.ptr.ids(), view.idx.ids());
-        let winners = winners.as_ref().map(HostTensor::bytes);
-        let (shares, grads) = dynamic::extremum_rows_backward(pattern, reads, own[1], shape[1], winners, need_values);
+        let (shares, grads) = dynamic::extremum_rows_backward(pattern, reads, own[1], shape[1], need_values);
         (shares.data(shape, dtype), grads.map(|grads| grads.data(own, dtype)))
     }
 }
 
 impl ExtremumColsBackward<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { view, reads: [values, dense, out], record, shares } = self;
+        let Self { view, reads: [values, dense, out], shares } = self;
         let (shape, heads, dtype) = (dense.dims(), values.dims()[1], dense.dtype());
         let reads = [&values, &dense, &out, &shares].map(HostTensor::elements);
-        let record = record.as_ref().map(|(ptr, winners)| (ptr.ids(), winners.bytes()));
-        dynamic::extremum_cols_backward(view.slices(), reads, heads, shape[1], record).data(shape, dtype)
+        dynamic::extremum_cols_backward(view.slices(), reads, heads, shape[1]).data(shape, dtype)
     }
 }

@@ -100,19 +100,12 @@ results! {
     SpgemmValues -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);
     Spmm -> Meta: |own| own.values.sized([own.batch * rows(&own.view), width(&own.dense)]);
     SpmmBackward -> (Meta, Meta): |own| (own.dense.clone(), own.values.clone());
+    SpmmExtremum -> Meta: |own| own.dense.sized([rows(&own.view), width(&own.dense)]);
     SwapRows -> Meta: |own| own.values.clone();
     ZipRows -> Meta: |own| {
         let rows = own.maps[0].as_ref().map_or(count(&own.values[0]), count);
         own.values[0].sized([rows, width(&own.values[0])])
     };
-}
-
-impl SpmmExtremum<Meta> {
-    /// No record is asked for: whether the server makes one is not known here.
-    pub(crate) fn infer_output(&mut self) -> Option<(Meta, Option<Meta>)> {
-        self.record = false;
-        Some((self.dense.sized([rows(&self.view), width(&self.dense)]), None))
-    }
 }
 
 impl PutRows<Meta> {

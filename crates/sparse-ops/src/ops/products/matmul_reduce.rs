@@ -37,10 +37,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///   rounded to their type, and NaN ties with NaN;
     /// - mul: the gradient times the product of the others.
     ///
-    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 take one pass like that of SpMM, and
-    /// `O(nnz + (M + N) * F)` memory. For their gradient amax and amin keep the result, and on a CPU a byte for each of
-    /// its elements: which product won. Where products tie, and on GPUs, the backward pass forms the products again.
-    /// mul and the other means keep the products, `nnz * F` elements (`nnz * heads * F`).
+    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 take one pass like that of SpMM. Their
+    /// backward pass forms the products again, in `O(nnz + (M + N) * F)` memory. mul and the other means keep the
+    /// products, `nnz * F` elements (`nnz * heads * F`).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -105,7 +104,8 @@ fn end(reduce: Reduce) -> Option<Extremum> {
     }
 }
 
-/// What the gradients of an extremum of products need.
+/// What the gradients of an extremum of products need. The backward pass finds again which products were the largest,
+/// so nothing more is kept.
 #[derive(Debug)]
 struct Extreme {
     row_ids: Tensor<1, Int>,
@@ -114,8 +114,6 @@ struct Extreme {
     values: Tensor<2>,
     dense: Tensor<2>,
     out: Tensor<2>,
-    /// Which products won, where the backend recorded it.
-    winners: Option<Tensor<2, Int>>,
 }
 
 /// The largest or smallest product of each row, for values `[nnz, heads]` of a coalesced matrix and dense
@@ -126,10 +124,8 @@ fn extreme_product<K: Numeric>(
     values: Tensor<2, K>,
     dense: Tensor<2, K>,
 ) -> Tensor<2, K> {
-    let floats = (as_float(&values), as_float(&dense));
-    let tracked = matches!(&floats, (Some(values), Some(dense)) if values.is_tracked() || dense.is_tracked());
-    let (out, winners) = kernel::spmm_extremum(extremum, matrix.by_row(), &values, &dense, tracked);
-    let (Some(values), Some(dense)) = floats else { return out };
+    let out = kernel::spmm_extremum(extremum, matrix.by_row(), &values, &dense);
+    let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Extreme {
         row_ids: matrix.row_ids().clone(),
@@ -138,18 +134,16 @@ fn extreme_product<K: Numeric>(
         values: values.clone().inner(),
         dense: dense.clone().inner(),
         out: out.clone(),
-        winners,
     };
     let parents = [Erased::from(values), Erased::from(dense)];
     from_float(record(out, parents, saved, |saved, grad, needs| {
-        let Extreme { row_ids, by_row, by_col, values, dense, out, winners } = saved;
+        let Extreme { row_ids, by_row, by_col, values, dense, out } = saved;
         let reads = [values, dense, out];
-        let (shares, d_values) = kernel::extremum_rows_backward(row_ids, by_row, reads, winners, grad, needs[0]);
+        let (shares, d_values) = kernel::extremum_rows_backward(row_ids, by_row, reads, grad, needs[0]);
         let d_dense = needs[1].then(|| {
             let by_col = by_col.as_ref().expect("saved where the dense side is tracked");
             let own = by_col.pick(dense);
-            let record = winners.as_ref().map(|winners| (by_row.ptr.clone(), winners.clone()));
-            by_col.rows(|cols| kernel::extremum_cols_backward(cols, [values, &own, out], &record, shares)).into()
+            by_col.rows(|cols| kernel::extremum_cols_backward(cols, [values, &own, out], shares)).into()
         });
         [d_values.map(Erased::from), d_dense]
     }))
