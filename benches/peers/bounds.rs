@@ -76,21 +76,25 @@ impl Loop {
             Part::Flops(_) => (0, 0),
         };
         // Ones, if they are read as f32.
-        let len = read.div_ceil(WORD) * 2;
-        let mut read = TensorData::new(vec![1f32; len], [len]);
-        if matches!(part, Part::AlignedRows { .. }) {
-            read = aligned(Tensor::<1>::from_data(read, &Device::flex())).into_data();
-        }
-        Self { part, read, written: vec![0x3f80_0000_3f80_0000; written.div_ceil(WORD)] }
+        let words = |bytes: usize| vec![0x3f80_0000_3f80_0000u64; bytes.div_ceil(WORD)];
+        let read = match part {
+            Part::AlignedRows { .. } => {
+                let ones = Tensor::<1>::ones([2 * read.div_ceil(WORD)], &Device::flex());
+                aligned(ones).into_data()
+            }
+            _ => TensorData::new(words(read), [read.div_ceil(WORD)]),
+        };
+        Self { part, read, written: words(written) }
     }
 
     /// Milliseconds of a run.
     pub(crate) fn run(&mut self) -> f64 {
         let start = Instant::now();
         let Self { part, read, written } = self;
-        let read = read.as_slice::<f32>().expect("f32");
+        let words: &[u64] = bytemuck::cast_slice(read.as_bytes());
+        let read: &[f32] = bytemuck::cast_slice(words);
         match part {
-            Part::Stream { .. } => read_and_write(bytemuck::cast_slice(read), written),
+            Part::Stream { .. } => read_and_write(words, written),
             Part::Rows { index, width, .. } | Part::AlignedRows { index, width, .. } => {
                 touch(index, *width, bytemuck::cast_slice(read))
             }
