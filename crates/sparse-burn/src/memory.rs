@@ -77,7 +77,7 @@ pub fn aligned(data: TensorData) -> TensorData {
     TensorData::from_bytes(bytes, data.shape().clone(), data.dtype())
 }
 
-/// Memory of Rust's allocator that goes to the pool when dropped.
+/// Memory of Rust's allocator that goes to the pool when dropped, if it is of words that the pool has. Lines are freed.
 struct Recycled<T: Pod>(Vec<T>);
 
 impl<T: Pod> AllocationController for Recycled<T> {

@@ -19,12 +19,12 @@ pub struct MaximumFlow {
     pub source_side: Tensor<1, Bool>,
 }
 
-/// The largest flow from node `source` to node `sink` of `capacities` `[N, N]`: along a stored element flows from 0 to
-/// its value, and from no other node more than to it.
+/// The largest flow from node `source` to node `sink` of `capacities` `[N, N]`. Along a stored element flows something
+/// from 0 to its value, and as much leaves each other node as enters it.
 ///
 /// Backward: `d value / d c_e` is 1 for the edges of the cut found, else 0: a subgradient where several cuts are least.
-/// Cost: pattern and values are read to the host; `O(N^2 nnz)`, and `O(nnz sqrt(N))` with capacities of one (Dinitz
-/// 1970). In f64, then rounded. (SciPy's `maximum_flow`, whose capacities are integers.)
+/// Cost: pattern and values are read to the host; `O(N^2 nnz)`, and `O(nnz^1.5)` with capacities of one (Dinitz 1970).
+/// In f64, then rounded. (SciPy's `maximum_flow`, whose capacities are integers.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -80,7 +80,8 @@ pub fn try_maximum_flow(capacities: &CsrTensor<2>, source: usize, sink: usize) -
 
 /// The column that each row of `matrix` `[M, N]` is matched with, `[M]`, -1 for none, in a matching of the most pairs:
 /// each row and each column is in one pair at most, and pairs are stored elements. Cost: the pattern is read to the
-/// host; `O(nnz sqrt(M + N))` (Hopcroft and Karp 1973). (SciPy's `maximum_bipartite_matching`.)
+/// host; `O(nnz sqrt(M + N))` (Hopcroft and Karp 1973). (SciPy's
+/// `maximum_bipartite_matching(.., perm_type="column")`.)
 ///
 /// The number of pairs is the structural rank: the largest rank that values on this pattern can have, and that which
 /// almost all have. (SciPy's `structural_rank`.)

@@ -22,6 +22,8 @@ struct Found {
     rows: HostRows,
     /// The last element of each path, -1 for none.
     via: Vec<i64>,
+    /// Whether each path is there, and within the limit.
+    reached: Vec<bool>,
     nodes: usize,
     edges: usize,
 }
@@ -30,7 +32,8 @@ impl ShortestPaths {
     /// The node before each node on its path, `[S, N]`; -1 for a source and where no path leads.
     pub fn predecessors(&self) -> Tensor<2, Int> {
         let ptr = self.found.rows.ptr();
-        let before = self.found.via.iter().map(|&at| if at < 0 { -1 } else { row_of(ptr, at as usize) as i64 });
+        let paths = self.found.via.iter().zip(&self.found.reached);
+        let before = paths.map(|(&at, &there)| if there && at >= 0 { row_of(ptr, at as usize) as i64 } else { -1 });
         ints(before.collect(), self.distances.dims(), &self.distances.device().inner())
     }
 
@@ -41,8 +44,11 @@ impl ShortestPaths {
     ///
     /// If there is no such source or node.
     pub fn path(&self, source: usize, node: usize) -> Vec<usize> {
-        let Found { rows, via, nodes, .. } = &*self.found;
+        let Found { rows, via, reached, nodes, .. } = &*self.found;
         assert!(node < *nodes, "path: the node must be in [0, {nodes}), got {node}");
+        if !reached[source * nodes + node] {
+            return vec![node];
+        }
         let via = &via[source * nodes..][..*nodes];
         let mut path = vec![node];
         while let Ok(at) = usize::try_from(via[path[path.len() - 1]]) {
@@ -61,9 +67,9 @@ impl ShortestPaths {
 /// path found from `s` to `t`. Where several are shortest this is a subgradient.
 ///
 /// Without negative weights by Dijkstra's algorithm, with them by Bellman and Ford's for one source and Johnson's for
-/// several. Cost: pattern and values are read to the host; `O(S nnz)` with a radix heap, sources in parallel,
-/// and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then rounded to the dtype
-/// of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
+/// several. Cost: pattern and values are read to the host; `O(S nnz)` but for the 64 steps of a radix heap, sources in
+/// parallel, and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then
+/// rounded to the dtype of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -115,12 +121,15 @@ pub fn try_shortest_paths_within(adjacency: &CsrTensor<2>, sources: &[usize], li
         })?;
     let values = adjacency.rows();
     let (plain, dtype) = (values.device().inner(), values.dtype());
+    let reached = distances.iter().map(|distance| distance.is_finite()).collect();
+    let found = Arc::new(Found { rows, via, reached, nodes, edges: weights.len() });
     let data = TensorData::new(distances, [sources.len(), nodes]).convert_dtype(dtype);
-    let found = Arc::new(Found { rows, via, nodes, edges: weights.len() });
     let distances = Tensor::<2>::from_data(data, (&plain, dtype));
     let distances = record(distances, [Erased::from(values)], found.clone(), |found, grad: Tensor<2>, _| {
         let options = (grad.device(), grad.dtype());
-        let own: Vec<f64> = read_data(grad).convert::<f64>().iter().collect();
+        let own = read_data(grad).convert::<f64>();
+        let own = own.iter::<f64>().zip(&found.reached).map(|(grad, &there)| if there { grad } else { 0.0 });
+        let own: Vec<f64> = own.collect();
         let grads = graph::path_gradients(found.rows.ptr(), found.edges, &found.via, &own);
         let data = TensorData::new(grads, [found.edges, 1]).convert_dtype(options.1);
         [Some(Tensor::<2>::from_data(data, (&options.0, options.1)).into())]
@@ -180,9 +189,10 @@ pub fn try_search_order<K: Kind>(adjacency: &CsrTensor<2, K>, source: usize, by:
 }
 
 /// The stored elements of `adjacency` `[N, N]` that are a spanning tree of each weak component with the least sum of
-/// values: `N` less the number of components. Elements join their row and column in either direction, so each edge is
-/// there once; of equal ones the first is taken, so the result is unique. Values keep their gradients. Cost: pattern
-/// and values are read to the host; `O(nnz log(nnz))` (Kruskal 1956). (SciPy's `minimum_spanning_tree`.)
+/// values: `N` less the number of components, where an infinite value joins nothing. Elements join their row and column
+/// in either direction, so each edge is there once; of equal ones the first is taken, so the result is unique. Values
+/// keep their gradients. Cost: pattern and values are read to the host; `O(nnz log(nnz))` (Kruskal 1956). (SciPy's
+/// `minimum_spanning_tree`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

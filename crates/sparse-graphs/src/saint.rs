@@ -9,7 +9,7 @@ use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
 use sparse_files::io::{npy, npz};
 use sparse_ops::extend::Allowed;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, aligned};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -85,7 +85,7 @@ pub fn read_graph_saint_with(
 
     let labels = Tensor::from_data(TensorData::new(labels, [nodes, tasks]), &options.device);
     let splits = Splits { train: roles_read.tr, val: roles_read.va, test: roles_read.te };
-    Ok(OgbGraph { adjacency, features: Some(features), edge_features: None, labels, splits })
+    Ok(OgbGraph { adjacency, features: Some(aligned(features)), edge_features: None, labels, splits })
 }
 
 const OP: &str = "read_graph_saint";

@@ -105,7 +105,7 @@ impl Residual {
 
 /// A flow of the largest value from `source` to `sink`, two nodes, where what flows along an element is from 0 to its
 /// capacity. Capacities are from 0 on and finite; there are fewer than 2^32 nodes. `O(nodes^2 edges)`, and
-/// `O(sqrt(nodes) edges)` with capacities of one.
+/// `O(edges^1.5)` with capacities of one.
 ///
 /// Source: Dinitz, *Algorithm for solution of a problem of maximum flow in networks with power estimation*, 1970.
 pub fn maximum_flow(ptr: Ids<'_>, idx: Ids<'_>, capacities: &[f64], source: usize, sink: usize) -> Flow {
@@ -114,7 +114,11 @@ pub fn maximum_flow(ptr: Ids<'_>, idx: Ids<'_>, capacities: &[f64], source: usiz
     loop {
         let mut level = residual.levels(source);
         if level[sink].is_none() {
-            let along = capacities.iter().zip(residual.room.chunks_exact(2)).map(|(all, room)| all - room[0]).collect();
+            let along = capacities
+                .iter()
+                .zip(residual.room.chunks_exact(2))
+                .map(|(all, room)| (all - room[0]).clamp(0.0, *all))
+                .collect();
             return Flow { value, along, source_side: level.iter().map(Option::is_some).collect() };
         }
         value += residual.block(source, sink, &mut level);

@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 pub struct Paths {
     /// `[sources, nodes]`.
     pub distances: Vec<f64>,
-    /// The last element of each path, `[sources, nodes]`; -1 for a source and where no path leads.
+    /// The last element of each path, `[sources, nodes]`; -1 for a source and where no path leads. Those beyond a limit
+    /// may have one: others may lead through them.
     pub via: Vec<i64>,
 }
 
@@ -33,10 +34,13 @@ pub fn shortest_paths(
     limit: f64,
 ) -> Result<Paths, NegativeCycle> {
     let nodes = ptr.rows();
+    if sources.is_empty() {
+        return Ok(Paths::default());
+    }
     let negative = weights.iter().any(|&weight| weight < 0.0);
     if negative && sources.len() == 1 {
         let mut one = bellman_ford(ptr, idx, weights, Some(sources[0] as usize))?;
-        cut(&mut one.distances, &mut one.via, limit);
+        cut(&mut one.distances, &one.via, limit);
         return Ok(one);
     }
     let potential = negative.then(|| bellman_ford(ptr, idx, weights, None)).transpose()?.map(|all| all.distances);
@@ -75,11 +79,12 @@ pub fn shortest_paths(
     Ok(all)
 }
 
-/// Forgets the paths that are longer than `limit`.
-fn cut(distances: &mut [f64], via: &mut [i64], limit: f64) {
-    for (distance, via) in distances.iter_mut().zip(via).filter(|(distance, via)| **distance > limit && **via >= 0) {
-        (*distance, *via) = (f64::INFINITY, -1);
-    }
+/// Forgets the lengths of the paths that are longer than `limit`.
+fn cut(distances: &mut [f64], via: &[i64], limit: f64) {
+    let paths = distances.iter_mut().zip(via);
+    paths
+        .filter(|(distance, via)| **distance > limit && **via >= 0)
+        .for_each(|(distance, _)| *distance = f64::INFINITY);
 }
 
 /// Nodes by their distance, which only grows from one that is taken to the next: a radix heap. Bucket `b` has the
@@ -199,22 +204,37 @@ pub fn bellman_ford(
             }
         }
         if next_front.is_empty() {
-            return Ok(Paths { distances, via });
+            break;
         }
         front = next_front;
     }
-    Err(NegativeCycle(on_cycle(ptr, &via, front[0])))
+    // Rounding may end the passes although paths go round a cycle: of a sum that is 0 or hardly less.
+    match on_cycle(ptr, &via) {
+        Some(node) => Err(NegativeCycle(node)),
+        None => Ok(Paths { distances, via }),
+    }
 }
 
-/// A node on the cycle that the last elements of paths lead back to.
-fn on_cycle(ptr: Ids<'_>, via: &[i64], mut node: usize) -> usize {
-    for _ in 0..via.len() {
-        match via[node] {
-            -1 => break,
-            at => node = row_of(ptr, at as usize),
+/// A node on a cycle of last elements of paths, if there is one. After as many passes as nodes there is, unless all
+/// distances are final.
+fn on_cycle(ptr: Ids<'_>, via: &[i64]) -> Option<usize> {
+    const NEW: usize = usize::MAX;
+    // The start of the walk that came to a node first.
+    let mut seen = vec![NEW; via.len()];
+    for start in 0..via.len() {
+        let mut node = start;
+        while seen[node] == NEW {
+            seen[node] = start;
+            match usize::try_from(via[node]) {
+                Ok(at) => node = row_of(ptr, at),
+                Err(_) => break,
+            }
+        }
+        if seen[node] == start && via[node] >= 0 {
+            return Some(node);
         }
     }
-    node
+    None
 }
 
 /// The row of an element.
@@ -258,8 +278,8 @@ fn depths(ptr: Ids<'_>, via: &[i64]) -> Vec<usize> {
     depth
 }
 
-/// The gradient of the weights from that of the distances: an element gets the gradients of all nodes whose path it is
-/// on. In the order of the sources. `O(sources nodes log(nodes))`.
+/// The gradient of the weights from that of the distances, 0 where there is none: an element gets the gradients of all
+/// nodes whose path it is on. In the order of the sources. `O(sources nodes log(nodes))`.
 pub fn path_gradients(ptr: Ids<'_>, edges: usize, via: &[i64], grads: &[f64]) -> Vec<f64> {
     let nodes = ptr.rows();
     let mut out = vec![0.0; edges];

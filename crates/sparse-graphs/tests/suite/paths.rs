@@ -76,7 +76,7 @@ fn distances_are_those_of_floyd_and_warshall_and_paths_have_them() {
         let (got, before) = (floats(paths.distances.clone()), ints(paths.predecessors()));
         for (k, &source) in sources.iter().enumerate() {
             let one = floats(shortest_paths(&a, &[source]).distances);
-            let near = floats(shortest_paths_within(&a, &[source], 4.0).distances);
+            let near = shortest_paths_within(&a, &[source], 4.0);
             let both = floats(shortest_paths_within(&a, &[source, source], 4.0).distances);
             for node in 0..nodes {
                 let (got, want) = (got[k * nodes + node], want[source * nodes + node]);
@@ -84,15 +84,21 @@ fn distances_are_those_of_floyd_and_warshall_and_paths_have_them() {
                 assert_eq!(one[node], want, "{seed}: {source} alone to {node}");
                 // A path whose part is longer than the limit may be shorter than it, with negative weights.
                 let within = if want <= 4.0 { want } else { NONE };
-                assert_eq!((near[node], both[node]), (within, within), "{seed}: {source} to {node}, within 4");
+                assert_eq!((floats(near.distances.clone())[node], both[node]), (within, within), "{seed}: {source}");
+                let length = |path: &[usize]| -> f64 {
+                    let weight =
+                        |step: &[usize]| edges.iter().find(|edge| [edge.0, edge.1] == step).expect("an edge").2;
+                    path.windows(2).map(weight).sum()
+                };
+                let path = near.path(0, node);
+                match within {
+                    NONE => assert_eq!((&path[..], ints(near.predecessors())[node]), (&[node][..], -1)),
+                    _ => assert_eq!((path[0], length(&path)), (source, within)),
+                }
                 let path = paths.path(k, node);
-                let length: f64 = path
-                    .windows(2)
-                    .map(|step| edges.iter().find(|edge| [edge.0, edge.1] == step).expect("an edge").2)
-                    .sum();
                 match want {
                     NONE => assert_eq!((&path[..], before[k * nodes + node]), (&[node][..], -1)),
-                    _ => assert_eq!((path[0], length), (source, want)),
+                    _ => assert_eq!((path[0], length(&path)), (source, want)),
                 }
             }
         }
@@ -114,6 +120,12 @@ fn gradients_of_distances() {
         found.mask_fill(none, 0.0)
     })
     .unwrap();
+    // The path to node 2 goes through node 1, which is beyond the limit.
+    gradcheck(&device, &[TensorData::from([10.0f64, -8.0])], |xs| {
+        let a = CooTensor::from_edges(&[(0, 1), (1, 2)], xs[0].tensor::<1>(), 3).unwrap().to_csr();
+        shortest_paths_within(&a, &[0], 5.0).distances.slice([0..1, 2..3])
+    })
+    .unwrap();
 }
 
 #[test]
@@ -124,9 +136,8 @@ fn weights_that_are_no_edges_and_none() {
     let none = CsrTensor::<2>::zeros([0, 0], &Device::flex());
     assert_eq!(shortest_paths(&none, &[]).distances.dims(), [0, 0]);
     let tape = CsrTensor::<2>::zeros([3, 3], &Device::flex().autodiff()).require_grad();
-    shortest_paths(&tape, &[1])
-        .distances
-        .mask_fill(Tensor::from_bool(TensorData::from([[true, false, true]]), &tape.device()), 0.0);
+    let grads = shortest_paths(&tape, &[1]).distances.slice([0..1, 1..2]).sum().backward();
+    assert_eq!(tape.grad(&grads).map_or(0, |grad| grad.nnz()), 0);
     assert_eq!(floats(shortest_paths_within(&a, &[1], -1.0).distances), [NONE, 0.0, NONE, NONE]);
     let below = graph(&[(0, 1, -1.0), (1, 2, 3.0)], 3);
     for sources in [&[0][..], &[0, 0]] {
@@ -141,6 +152,10 @@ fn bad_graphs_and_sources() {
     refused(try_shortest_paths(&a, &[0]), "invalid", &["cycle", "node"]);
     refused(try_shortest_paths(&a, &[3, 3]), "invalid", &["cycle"]);
     refused(try_shortest_paths(&a, &[3]), "invalid", &["through node 3"]);
+    // A cycle that rounding hides: -1e-20 + 1 is not below 1.
+    let hidden = graph(&[(0, 1, 1.0), (1, 2, -1.0), (2, 0, -1e-20)], 4);
+    refused(try_shortest_paths(&hidden, &[0]), "invalid", &["cycle"]);
+    refused(try_shortest_paths(&hidden, &[0, 1]), "invalid", &["cycle"]);
     refused(try_shortest_paths(&a, &[4]), "index_out_of_range", &["4"]);
     refused(try_shortest_paths_within(&a, &[0], f64::NAN), "invalid", &["limit"]);
     let bad = graph(&[(0, 1, 1.0), (2, 1, f64::NAN)], 3);
@@ -276,6 +291,14 @@ fn flows_are_as_large_as_the_least_cut_and_balance() {
         }
         let side: Vec<bool> = found.source_side.into_data().iter::<bool>().collect();
         assert!(side[0] && !side[nodes - 1]);
+        let across = edges.iter().filter(|edge| side[edge.0] && !side[edge.1]).map(|edge| edge.2).sum::<f64>();
+        assert_eq!(across, value, "{seed}");
+        // With fractions that rounding may carry beyond a capacity.
+        let thirds: Vec<_> = edges.iter().map(|&(row, col, weight)| (row, col, weight / 3.0)).collect();
+        let part = maximum_flow(&graph(&thirds, nodes), 0, nodes - 1);
+        assert!((floats(part.value)[0] - value / 3.0).abs() < 1e-12);
+        let along = floats(part.flow.values::<1>());
+        assert!(along.iter().zip(&thirds).all(|(along, edge)| (0.0..=edge.2).contains(along)), "{seed}");
     }
 }
 

@@ -10,9 +10,10 @@ pub use sparse_core::MemoryReport;
 ///
 /// A tensor that Burn makes starts 16 bytes behind a cache line, so a row of 64 bytes lies on two lines, and is in
 /// pages of 4 KiB, of which the core knows few. A product of 1 M elements with `[100000, 64]` took 12.4 ms with such an
-/// operand and 6.4 with an aligned one, of 2.3 M elements with `[169343, 128]` 57 and 38. The readers of graphs and the
-/// row tables of this library give aligned tensors; results of its operations are in huge pages. Burn's optimisers
-/// write new memory at each step, so their parameters do not stay aligned.
+/// operand and 6.4 with an aligned one, of 2.3 M elements with `[169343, 128]` 57 and 38. Readers of dense
+/// features (`read_ogb`, `read_ogb_hetero`, `read_graph_saint`, `read_ppi`, `read_acm`) and row tables give aligned
+/// tensors; results of this library's operations are in huge pages. Burn's optimisers write new memory at each step, so
+/// their parameters do not stay aligned.
 ///
 /// Gradients pass through; a leaf that requires a gradient gives a leaf. On other backends the tensor is returned as it
 /// is. Cost: a copy. Source: Intel's optimisation manual on accesses that cross a cache line.
