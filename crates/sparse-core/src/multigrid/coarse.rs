@@ -1,7 +1,7 @@
 //! The matrix of the coarsest level.
 
-/// The pseudo-inverse of a symmetric positive semidefinite matrix `[n, n]`, symmetric and semidefinite itself. The pivot
-/// of a row that is at most that row's number of `least` counts as 0.
+/// The pseudo-inverse of a symmetric positive semidefinite matrix `[n, n]`, symmetric and semidefinite itself. A row's
+/// pivot that is at most its number of `least` counts as 0.
 ///
 /// With `A = L L^T` by Cholesky with pivots, where `L` has as many columns as `A` has rank, it is `X^T X` with
 /// `X = (L^T L)^-1 L^T`. `O(n^3)`, serial. Source: Courrieu, *Fast computation of Moore-Penrose inverse

@@ -24,9 +24,8 @@ pub enum Smoother {
     /// The bound is the smaller one of the largest row sum (Gershgorin), which is always safe, and 1.1 times what ten
     /// Lanczos steps find from below. A cycle is positive definite as long as no eigenvalue is larger than it.
     Jacobi(f64),
-    /// Chebyshev's polynomial of this degree over the upper part of the spectrum of `D^-1 A`, from a tenth of that bound
-    /// on
-    /// (Adams, Brezina, Hu and Tuminaro 2003). A sweep has as many products as the degree.
+    /// Chebyshev's polynomial of this degree over the upper part of the spectrum of `D^-1 A`, from a tenth of that
+    /// bound to the bound (Adams, Brezina, Hu and Tuminaro 2003). A sweep has as many products as the degree.
     Chebyshev(usize),
 }
 

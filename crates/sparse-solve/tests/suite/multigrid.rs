@@ -37,8 +37,8 @@ fn scaled(a: &CsrTensor<2>, scale: impl Fn(usize) -> f64) -> CsrTensor<2> {
     a.mul_dense(rows).mul_dense(cols)
 }
 
-/// A plane lattice of springs between neighbours, also along both diagonals, stiff along an edge and soft across it; and
-/// the modes of a rigid body.
+/// A plane lattice of springs between neighbours, also along both diagonals, stiff along an edge and soft across it;
+/// and the modes of a rigid body.
 fn lattice(side: usize) -> (CsrTensor<2>, Tensor<2>) {
     let mut cells = vec![];
     let node = |row: usize, col: usize| row * side + col;
