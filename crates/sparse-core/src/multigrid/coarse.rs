@@ -1,7 +1,7 @@
 //! The matrix of the coarsest level.
 
-/// The pseudo-inverse of a symmetric positive semidefinite matrix `[n, n]`, symmetric and semidefinite itself. A pivot
-/// of at most `least` counts as 0.
+/// The pseudo-inverse of a symmetric positive semidefinite matrix `[n, n]`, symmetric and semidefinite itself. A row's
+/// pivot that is at most its number of `least` counts as 0.
 ///
 /// With `A = L L^T` by Cholesky with pivots, where `L` has as many columns as `A` has rank, it is `X^T X` with
 /// `X = (L^T L)^-1 L^T`. `O(n^3)`, serial. Source: Courrieu, *Fast computation of Moore-Penrose inverse
@@ -9,9 +9,10 @@
 ///
 /// # Panics
 ///
-/// If `a` has not `n * n` numbers.
-pub fn pseudo_inverse(a: &[f64], n: usize, least: f64) -> Vec<f64> {
+/// If `a` has not `n * n` numbers, or `least` not `n`.
+pub fn pseudo_inverse(a: &[f64], n: usize, least: &[f64]) -> Vec<f64> {
     assert_eq!(a.len(), n * n, "pseudo_inverse: the matrix must be square");
+    assert_eq!(least.len(), n, "pseudo_inverse: each row must have a least pivot");
     let columns = cholesky(a.to_vec(), n, least);
     let rank = columns.len();
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
@@ -52,18 +53,14 @@ pub fn pseudo_inverse(a: &[f64], n: usize, least: f64) -> Vec<f64> {
 }
 
 /// The columns of `L`, of which there are as many as the matrix has rank.
-fn cholesky(mut rest: Vec<f64>, n: usize, least: f64) -> Vec<Vec<f64>> {
+fn cholesky(mut rest: Vec<f64>, n: usize, least: &[f64]) -> Vec<Vec<f64>> {
     let mut columns: Vec<Vec<f64>> = vec![];
     let mut done = vec![false; n];
     while columns.len() < n {
-        let open = (0..n).filter(|&i| !done[i]);
+        // None is open whose pivot is no number.
+        let open = (0..n).filter(|&i| !done[i] && rest[i * n + i] > least[i] && rest[i * n + i].is_finite());
         let Some(pivot) = open.reduce(|a, b| if rest[b * n + b] > rest[a * n + a] { b } else { a }) else { break };
-        let size = rest[pivot * n + pivot];
-        // Also where it is not a number.
-        if !(size > least && size.is_finite()) {
-            break;
-        }
-        let root = size.sqrt();
+        let root = rest[pivot * n + pivot].sqrt();
         let column: Vec<f64> = (0..n).map(|i| if done[i] { 0.0 } else { rest[pivot * n + i] / root }).collect();
         for i in (0..n).filter(|&i| column[i] != 0.0) {
             let factor = column[i];

@@ -16,31 +16,17 @@ pub use spectrum::spectral_radius;
 pub use strength::{Strength, filtered_pattern, filtered_values, strength};
 pub use tentative::{Tentative, tentative};
 
-use crate::Element;
+use crate::Float;
 use core::ops::Range;
 
-/// f32 or f64.
-pub(crate) trait Real: Element {
-    fn wide(self) -> f64;
-    fn nearest(number: f64) -> Self;
+/// A value as f64.
+fn wide<T: Float>(value: T) -> f64 {
+    T::wide(value.widen())
 }
 
-impl Real for f32 {
-    fn wide(self) -> f64 {
-        self.into()
-    }
-    fn nearest(number: f64) -> Self {
-        number as f32
-    }
-}
-
-impl Real for f64 {
-    fn wide(self) -> f64 {
-        self
-    }
-    fn nearest(number: f64) -> Self {
-        number
-    }
+/// The nearest value.
+fn nearest<T: Float>(number: f64) -> T {
+    T::narrow(T::nearest(number))
 }
 
 /// Runs `$body` with the values as a slice of f32 or f64.

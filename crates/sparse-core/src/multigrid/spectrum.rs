@@ -1,6 +1,7 @@
 //! How large the eigenvalues of a relaxation are.
 
-use super::{Real, blocks, with_reals};
+use super::{blocks, wide, with_reals};
+use crate::Float;
 use crate::dynamic::Elements;
 use crate::element::Ids;
 use crate::par::{each, lens, split_mut};
@@ -16,7 +17,7 @@ pub fn spectral_radius(ptr: Ids<'_>, idx: Ids<'_>, values: Elements<'_>, diagona
     with_reals!(values, values => radius(ptr, idx, values, diagonal, steps))
 }
 
-fn radius<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], diagonal: &[f64], steps: usize) -> f64 {
+fn radius<T: Float>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], diagonal: &[f64], steps: usize) -> f64 {
     let rows = diagonal.len();
     let blocks = blocks(rows);
     // Vectors without their lengths: `now` times `scale` has length 1.
@@ -28,7 +29,7 @@ fn radius<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], diagonal: &[f64], s
     for _ in 0..steps.min(rows) {
         let back = length * scale_before;
         let product = sums(&blocks, &mut before, &|row, x| {
-            let sum: f64 = ptr.span(row).map(|at| values[at].wide() * now[idx.at(at)]).sum();
+            let sum: f64 = ptr.span(row).map(|at| wide(values[at]) * now[idx.at(at)]).sum();
             *x = scale * sum / diagonal[row] - back * *x;
             diagonal[row] * *x * now[row] * scale
         });

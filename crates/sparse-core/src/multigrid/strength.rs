@@ -1,6 +1,7 @@
 //! Strong connections.
 
-use super::{Real, with_reals};
+use super::{nearest, wide, with_reals};
+use crate::Float;
 use crate::dynamic::{ElementVec, Elements};
 use crate::element::Ids;
 
@@ -33,7 +34,7 @@ pub fn strength(
     with_reals!(values, values => strength_of(ptr, idx, values, diagonal, theta, nodes))
 }
 
-fn strength_of<T: Real>(
+fn strength_of<T: Float>(
     ptr: Ids<'_>,
     idx: Ids<'_>,
     values: &[T],
@@ -44,7 +45,7 @@ fn strength_of<T: Real>(
     let rows = ptr.rows();
     let roots: Vec<f64> = if theta > 0.0 { diagonal.iter().map(|own| own.sqrt()).collect() } else { vec![] };
     let strong = |row: usize, at: usize| {
-        let (col, size) = (idx.at(at), values[at].wide().abs());
+        let (col, size) = (idx.at(at), wide(values[at]).abs());
         size > 0.0 && (theta == 0.0 || size >= theta * roots[row] * roots[col])
     };
     let node = |row: usize| nodes.map_or(row, |nodes| nodes[row] as usize);
@@ -90,32 +91,63 @@ pub fn filtered_pattern(ptr: Ids<'_>, idx: Ids<'_>, kept: &[bool]) -> (Vec<i64>,
 /// The values of the elements that are kept. The others are added to the diagonal, so that the sum of each row stays; a
 /// diagonal that would fall below a tenth of itself keeps that tenth. `O(nnz)`, serial. Source: Vanek, Mandel and
 /// Brezina 1996, (5.1).
-pub fn filtered_values(ptr: Ids<'_>, idx: Ids<'_>, values: Elements<'_>, kept: &[bool]) -> ElementVec {
+///
+/// With `nodes`, as in [`strength`], an element in the column of one component of another node is added to the element
+/// of the same row and component in the row's own node, so that the sum of each component stays. If that element is not
+/// stored, or the own node has fewer components, it is left out.
+pub fn filtered_values(
+    ptr: Ids<'_>,
+    idx: Ids<'_>,
+    values: Elements<'_>,
+    kept: &[bool],
+    nodes: Option<&[i64]>,
+) -> ElementVec {
     match values {
-        Elements::F32(values) => ElementVec::F32(filtered_of(ptr, idx, values, kept)),
-        Elements::F64(values) => ElementVec::F64(filtered_of(ptr, idx, values, kept)),
+        Elements::F32(values) => ElementVec::F32(filtered_of(ptr, idx, values, kept, nodes)),
+        Elements::F64(values) => ElementVec::F64(filtered_of(ptr, idx, values, kept, nodes)),
         other => panic!("multigrid takes values of f32 or f64, got {other:?}"),
     }
 }
 
-fn filtered_of<T: Real>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], kept: &[bool]) -> Vec<T> {
+fn filtered_of<T: Float>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], kept: &[bool], nodes: Option<&[i64]>) -> Vec<T> {
+    let firsts = nodes.map(first_rows);
+    let first = |row: usize| firsts.as_ref().map_or(row, |firsts| firsts[row]);
     let mut out = Vec::with_capacity(values.len());
+    // Of a row: the sum of what is left out, for each component.
+    let mut weak: Vec<f64> = vec![];
     for row in 0..ptr.rows() {
-        let (mut place, mut weak) = (None, 0.0);
+        let (own, start) = (first(row), out.len());
+        weak.clear();
         for at in ptr.span(row) {
-            if !kept[at] {
-                weak += values[at].wide();
+            if kept[at] {
+                out.push(values[at]);
                 continue;
             }
-            if idx.at(at) == row {
-                place = Some(out.len());
-            }
-            out.push(values[at]);
+            let col = idx.at(at);
+            let component = col - first(col);
+            weak.resize(weak.len().max(component + 1), 0.0);
+            weak[component] += wide(values[at]);
         }
-        if let Some(place) = place {
-            let own = out[place].wide();
-            out[place] = T::nearest((own + weak).max(0.1 * own));
+        for (place, at) in ptr.span(row).filter(|&at| kept[at]).enumerate() {
+            let col = idx.at(at);
+            if let Some(weak) = weak.get(col.wrapping_sub(own)).filter(|_| first(col) == own) {
+                let value = wide(values[at]);
+                let sum = value + weak;
+                out[start + place] = nearest(if col == row { sum.max(0.1 * value) } else { sum });
+            }
         }
     }
     out
+}
+
+/// The first row of the node of each row.
+fn first_rows(nodes: &[i64]) -> Vec<usize> {
+    let mut first = 0;
+    let of_row = |row: usize| {
+        if nodes[row] != nodes[first] {
+            first = row;
+        }
+        first
+    };
+    (0..nodes.len()).map(of_row).collect()
 }

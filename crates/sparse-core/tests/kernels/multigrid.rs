@@ -83,11 +83,13 @@ proptest! {
     #[test]
     fn diagonals_and_relaxation(a in matrix(), factor in 0.1f64..2.0) {
         let (ptr, idx, values) = a.parts();
-        let found = diagonal(ptr, idx, values, 0.0).unwrap();
+        let found = diagonal(ptr, idx, values, None).unwrap();
         prop_assert_eq!(&found.numbers, &a.diagonal());
         prop_assert!(!found.has_zeros);
         let sums = (0..a.n).map(|i| a.dense[i * a.n..][..a.n].iter().map(|x| x.abs()).sum::<f64>() / found.numbers[i]);
         prop_assert!((found.bound - sums.fold(0.0, f64::max)).abs() < 1e-12);
+        let size = |i: usize| a.dense[i * a.n..][..a.n].iter().map(|x| x.abs()).sum::<f64>();
+        prop_assert!((0..a.n).all(|i| (found.sizes[i] - size(i)).abs() < 1e-12));
         let ElementVec::F64(relaxed) = relaxed(ptr, idx, values, &found.numbers, factor) else { panic!("f64") };
         for i in 0..a.n {
             let span = a.ptr[i] as usize..a.ptr[i + 1] as usize;
@@ -152,13 +154,19 @@ proptest! {
             return Ok(());
         };
         let (starts, cols) = filtered_pattern(ptr, idx, &kept);
-        let ElementVec::F64(left) = filtered_values(ptr, idx, values, &kept) else { panic!("f64") };
+        let filtered = filtered_values(ptr, idx, values, &kept, nodes.as_deref());
+        let ElementVec::F64(left) = filtered else { panic!("f64") };
+        let component = |j: usize| if of_nodes { j % 2 } else { 0 };
         for i in 0..a.n {
             let stays = |j: usize| a.dense[i * a.n + j] != 0.0 && (node(i) == node(j) || between(node(i), node(j)));
-            let weak: f64 = (0..a.n).filter(|&j| !stays(j)).map(|j| a.dense[i * a.n + j]).sum();
+            // Of the same component, to the own node.
+            let weak = |to: usize| {
+                let taken = |j: &usize| !stays(*j) && node(to) == node(i) && component(*j) == component(to);
+                (0..a.n).filter(taken).map(|j| a.dense[i * a.n + j]).sum::<f64>()
+            };
             let want: Vec<(i64, f64)> = (0..a.n).filter(|&j| stays(j)).map(|j| {
                 let x = a.dense[i * a.n + j];
-                (j as i64, if i == j { (x + weak).max(0.1 * x) } else { x })
+                (j as i64, if i == j { (x + weak(j)).max(0.1 * x) } else { x + weak(j) })
             }).collect();
             let span = starts[i] as usize..starts[i + 1] as usize;
             prop_assert_eq!(&cols[span.clone()], &want.iter().map(|x| x.0).collect::<Vec<_>>()[..]);
@@ -215,7 +223,7 @@ proptest! {
         (0..rank).for_each(|k| x[k * rank + k] += 4.0);
         let transposed: Vec<f64> = (0..rank * n).map(|at| x[at % n * rank + at / n]).collect();
         let a = product(&x, &transposed, [n, rank, n]);
-        let inverse = pseudo_inverse(&a, n, 1e-12);
+        let inverse = pseudo_inverse(&a, n, &vec![1e-12; n]);
         let near = |x: &[f64], y: &[f64]| x.iter().zip(y).all(|(x, y)| (x - y).abs() < 1e-8);
         let (left, right) = (product(&a, &inverse, [n; 3]), product(&inverse, &a, [n; 3]));
         prop_assert!(near(&product(&left, &a, [n; 3]), &a));
@@ -246,16 +254,39 @@ fn aggregates_of_known_graphs() {
 
 #[test]
 fn wrong_rows_are_named() {
-    let of = |values: &[f64]| diagonal(Ids::I32(&[0, 2, 4]), Ids::I32(&[0, 1, 0, 1]), Elements::F64(values), 0.0);
+    let of = |values: &[f64]| diagonal(Ids::I32(&[0, 2, 4]), Ids::I32(&[0, 1, 0, 1]), Elements::F64(values), None);
     assert_eq!(of(&[1.0, 0.0, 0.0, 0.0]), Err(Wrong::Diagonal(1, 0.0)));
     assert_eq!(of(&[-1.0, 0.0, 0.0, 0.0]), Err(Wrong::Diagonal(0, -1.0)));
     assert_eq!(of(&[1.0, f64::INFINITY, 0.0, 1.0]), Err(Wrong::Numbers(0)));
     assert_eq!(of(&[1.0, 0.0, f64::NAN, 1.0]), Err(Wrong::Numbers(1)));
     assert!(of(&[1.0, 0.0, 0.5, 1.0]).unwrap().has_zeros);
-    // Of a coarse matrix rounding counts as the scale.
-    let coarse = |x: f64| diagonal(Ids::I32(&[0, 1]), Ids::I32(&[0]), Elements::F64(&[x]), 2.0).unwrap().numbers[0];
-    assert_eq!([coarse(1e-16), coarse(-1e-17), coarse(1e-15)], [2.0, 2.0, 1e-15]);
+    // Of a coarse matrix rounding counts as the size of its own row, whatever that of another one is.
+    let coarse = |x: f64, size: f64| {
+        let sizes = [1e30, size];
+        let (ptr, idx, values) = (Ids::I32(&[0, 1, 2]), Ids::I32(&[0, 1]), [1e30, x]);
+        let found = diagonal(ptr, idx, Elements::F64(&values), Some(&sizes)).unwrap();
+        assert_eq!((found.numbers[0], found.sizes[1]), (1e30, size.max(x.abs())));
+        found.numbers[1]
+    };
+    assert_eq!([coarse(1e-16, 2.0), coarse(-1e-17, 2.0), coarse(1e-15, 2.0)], [2.0, 2.0, 1e-15]);
+    assert_eq!([coarse(1e-16, 1e-2), coarse(3.0, 2.0)], [1e-16, 3.0]);
     // The inverse does not fit f32.
-    let small = diagonal(Ids::I32(&[0, 1]), Ids::I32(&[0]), Elements::F32(&[1e-40]), 0.0);
+    let small = diagonal(Ids::I32(&[0, 1]), Ids::I32(&[0]), Elements::F32(&[1e-40]), None);
     assert_eq!(small, Err(Wrong::Diagonal(0, f64::from(1e-40f32))));
+}
+
+/// Two nodes of two components: what is weak stays in its component, or is left out where the own node has no place.
+#[test]
+fn weak_connections_stay_in_their_component() {
+    let (ptr, idx) = (Ids::I32(&[0, 4, 7]), Ids::I32(&[0, 1, 2, 3, 1, 2, 3]));
+    let values = [8.0, 1.0, -0.5, -0.25, 4.0, -0.5, -0.25];
+    let kept = [true, true, false, false, true, false, false];
+    let of = |nodes| match filtered_values(ptr, idx, Elements::F64(&values), &kept, nodes) {
+        ElementVec::F64(values) => values,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of(Some(&[0, 0, 1, 1])), [7.5, 0.75, 3.75]);
+    // The second node has one component more than the first.
+    assert_eq!(of(Some(&[0, 1, 1, 1])), [8.0, 1.0, 4.0]);
+    assert_eq!(of(None), [7.25, 1.0, 3.25]);
 }

@@ -22,6 +22,8 @@ pub(super) struct Kept {
 #[derive(Debug)]
 pub(super) struct Filter {
     pub(super) kept: Vec<bool>,
+    /// The node of each row, if rows are unknowns of nodes.
+    pub(super) nodes: Option<Vec<i64>>,
     pub(super) pattern: CsrPattern,
 }
 
@@ -58,7 +60,7 @@ impl Kept {
         let filter = strong.kept.map(|kept| {
             let (ptr, idx) = filtered_pattern(ptr, idx, &kept);
             let [ptr, idx] = [ptr, idx].map(|list| id_tensor(list, &device));
-            Filter { kept, pattern: CsrPattern::new_unchecked(ptr, idx, &[rows, rows]) }
+            Filter { kept, nodes: nodes.clone(), pattern: CsrPattern::new_unchecked(ptr, idx, &[rows, rows]) }
         });
         let Tentative { ptr, idx, values, coarse, nodes } = found;
         let nnz = values.len();

@@ -7,11 +7,9 @@ use crate::operator::{LinearOperator, Operator, check_sizes};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Erased, Parts, expect, record, same_elements};
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 use std::fmt;
 use std::sync::Arc;
-
-const OP: &str = "Amg::apply";
 
 /// The levels of [`AmgConfig`](crate::AmgConfig). As an operator it is one cycle from 0, about `A^-1`; with as many
 /// sweeps before the correction as after it is symmetric, and positive definite where `A` is. Clones share it.
@@ -34,8 +32,8 @@ impl Amg {
     ///
     /// # Errors
     ///
-    /// As [`AmgConfig::try_setup`](crate::AmgConfig::try_setup); `shape_mismatch` for another shape and `invalid` for
-    /// another pattern than that of the set-up.
+    /// As [`AmgConfig::try_setup`](crate::AmgConfig::try_setup); `shape_mismatch`, `dtype_mismatch` and
+    /// `device_mismatch` for another shape, dtype and device than those of the set-up; `invalid` for another pattern.
     #[or_panic]
     pub fn try_refresh(&self, a: &CsrTensor<2>) -> Result<Self> {
         Ok(Self::new(self.hierarchy.refreshed(a)?, self.sweeps, self.cycle))
@@ -61,15 +59,21 @@ impl Amg {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    /// `shape_mismatch` if `b` has not the rows of the matrix, or `x` another shape than `b`; `dtype_mismatch`,
+    /// `device_mismatch`.
     #[or_panic]
     pub fn try_cycle(&self, b: Tensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "Amg::cycle";
         let (b, x) = (b.inner(), x.inner());
-        self.check(&b)?;
-        self.check(&x)?;
+        self.check(OP, &b)?;
+        if b.dims() != x.dims() {
+            let rule = "x {right} must have the shape of b {left}";
+            return Err(SparseError::shape_mismatch(OP, rule, b.dims(), x.dims()));
+        }
+        self.check(OP, &x)?;
         match self.hierarchy.first() {
-            Some(a) => Ok(x.clone() + self.visit(0, b - a.try_matmul(x)?)?),
-            None => Ok(x),
+            Some(a) if !x.dims().contains(&0) => Ok(x.clone() + self.visit(0, b - a.try_matmul(x)?)?),
+            _ => Ok(x),
         }
     }
 
@@ -83,16 +87,18 @@ impl Amg {
         levels.chain(last).map(|a| (a.dims()[0], a.nnz())).collect()
     }
 
-    /// Stored elements of all levels, by those of the first: about the cost of a cycle in products of the matrix.
+    /// Stored elements of all levels, by those of the first: what one product on each level costs, in products of the
+    /// first matrix. A V-cycle has at least two on each level, the residual and a sweep, beside those of the
+    /// prolongations.
     pub fn operator_complexity(&self) -> f64 {
         let levels = self.levels();
         let all: usize = levels.iter().map(|(_, nnz)| nnz).sum();
         levels.first().map_or(1.0, |(_, nnz)| all as f64 / (*nnz).max(1) as f64)
     }
 
-    fn check(&self, x: &Tensor<2>) -> Result<()> {
-        check_sizes(OP, self.dims(), x)?;
-        self.hierarchy.first().map_or(Ok(()), |a| same_elements(OP, a.rows(), x))
+    fn check(&self, op: &'static str, x: &Tensor<2>) -> Result<()> {
+        check_sizes(op, self.dims(), x)?;
+        self.hierarchy.first().map_or(Ok(()), |a| same_elements(op, a.rows(), x))
     }
 
     /// About the solution of `A x = b` on a level.
@@ -140,7 +146,7 @@ impl LinearOperator for Amg {
     }
 
     fn try_apply(&self, x: Tensor<2>) -> Result<Tensor<2>> {
-        self.check(&x)?;
+        self.check("Amg::apply", &x)?;
         if x.dims().contains(&0) {
             return Ok(x);
         }

@@ -1,13 +1,13 @@
 //! Levels, and how they are made.
 
 use super::coarsen::{Candidates, Kept};
-use super::config::{AmgConfig, Smoother};
+use super::config::{AmgConfig, OP, Smoother};
 use super::host::{Host, value_rows};
-use super::matrix::{Matrix, checked, inverse};
+use super::matrix::{Matrix, checked, coarse_sizes, inverse};
 use super::relax::{Relax, relaxation, spectral_radius};
 use burn::tensor::Tensor;
 use sparse_core::multigrid::filtered_values;
-use sparse_ops::extend::{Parts, read_rows};
+use sparse_ops::extend::{Parts, read_rows, same_elements};
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 use std::sync::Arc;
@@ -39,8 +39,6 @@ pub(super) struct Hierarchy {
     pub(super) levels: Vec<Level>,
     pub(super) coarsest: Coarsest,
     pub(super) rows: usize,
-    /// The largest diagonal of the first matrix.
-    scale: f64,
     omega: f64,
     smoother: Smoother,
     max_coarse: usize,
@@ -48,16 +46,15 @@ pub(super) struct Hierarchy {
 
 impl Hierarchy {
     fn start(rows: usize, omega: f64, smoother: Smoother, max_coarse: usize) -> Self {
-        Self { levels: vec![], coarsest: Coarsest::Nothing, rows, scale: 0.0, omega, smoother, max_coarse }
+        Self { levels: vec![], coarsest: Coarsest::Nothing, rows, omega, smoother, max_coarse }
     }
 
     pub(super) fn new(config: &AmgConfig, a: &CsrTensor<2>, mut candidates: Candidates) -> Result<Self> {
         let mut out = Self::start(a.dims()[0], config.omega, config.smoother, config.max_coarse);
-        let mut at = Matrix::new(checked(a)?)?;
-        out.scale = at.diagonal.largest;
+        let mut at = Matrix::new(OP, checked(OP, a)?)?;
         while at.rows() > config.max_coarse && out.levels.len() + 1 < config.max_levels {
             let Some((kept, coarse)) = Kept::coarsened(config, &at, &candidates) else { break };
-            (at, candidates) = (out.extend(at, Arc::new(kept))?, coarse);
+            (at, candidates) = (out.extend(OP, at, Arc::new(kept))?, coarse);
         }
         out.close(at);
         Ok(out)
@@ -67,12 +64,13 @@ impl Hierarchy {
     pub(super) fn refreshed(&self, a: &CsrTensor<2>) -> Result<Self> {
         const OP: &str = "Amg::refresh";
         let mut out = Self::start(self.rows, self.omega, self.smoother, self.max_coarse);
-        let mut a = checked(a)?;
+        let mut a = checked(OP, a)?;
+        if a.dims() != [self.rows; 2] {
+            let rule = "the matrix {right} must have the shape {left} of the first one";
+            return Err(SparseError::shape_mismatch(OP, rule, [self.rows; 2], a.dims()));
+        }
         if let Some(own) = self.first() {
-            if a.dims() != own.dims() {
-                let rule = "the matrix {right} must have the shape {left} of the first one";
-                return Err(SparseError::shape_mismatch(OP, rule, own.dims(), a.dims()));
-            }
+            same_elements(OP, own.rows(), a.rows())?;
             if !a.pattern().is_same(own.pattern()) {
                 if !Host::of(&a).is_like(&Host::of(own)) {
                     let message = "the matrix must store the elements of the first one, got other ones";
@@ -82,10 +80,9 @@ impl Hierarchy {
                 a = own.with_rows(a.rows().clone(), Fill::Zero);
             }
         }
-        let mut at = Matrix::new(a)?;
-        out.scale = at.diagonal.largest;
+        let mut at = Matrix::new(OP, a)?;
         for level in &self.levels {
-            at = out.extend(at, level.kept.clone())?;
+            at = out.extend(OP, at, level.kept.clone())?;
         }
         out.close(at);
         Ok(out)
@@ -100,16 +97,17 @@ impl Hierarchy {
     }
 
     /// Adds a level, and gives the matrix of the next one.
-    fn extend(&mut self, at: Matrix, kept: Arc<Kept>) -> Result<Matrix> {
+    fn extend(&mut self, op: &'static str, at: Matrix, kept: Arc<Kept>) -> Result<Matrix> {
         let radius = spectral_radius(&at);
         let factor = self.omega / radius;
         let smoothing = match &kept.filter {
             None => relaxation(&at, factor),
             Some(filter) => {
-                let values = filtered_values(at.host.ptr(), at.host.idx(), at.host.values(), &filter.kept);
+                let (host, nodes) = (&at.host, filter.nodes.as_deref());
+                let values = filtered_values(host.ptr(), host.idx(), host.values(), &filter.kept, nodes);
                 let values = value_rows(values, &at.a.device());
                 let strong = CsrTensor::from_parts(filter.pattern.clone(), values, vec![], Fill::Zero);
-                let strong = Matrix::coarse(strong, self.scale)?;
+                let strong = Matrix::coarse(op, strong, &at.diagonal.sizes)?;
                 relaxation(&strong, self.omega / spectral_radius(&strong))
             }
         };
@@ -118,9 +116,10 @@ impl Hierarchy {
         let transposed = read_rows(prolong.rows().clone(), places);
         let restrict = CsrTensor::from_parts(pattern.clone(), transposed, vec![], Fill::Zero);
         let coarse = restrict.try_matmul(&at.a.try_matmul(&prolong)?)?;
+        let sizes = coarse_sizes(&at, &restrict)?;
         let relax = Relax::new(self.smoother, &at, radius, kept.filter.is_none().then_some((factor, &smoothing)));
         self.levels.push(Level { a: at.a, relax, prolong, restrict, kept });
-        Matrix::coarse(coarse, self.scale)
+        Matrix::coarse(op, coarse, &sizes)
     }
 
     /// Adds the coarsest level.
@@ -128,7 +127,7 @@ impl Hierarchy {
         self.coarsest = match at.rows() {
             0 => Coarsest::Nothing,
             rows if rows <= self.max_coarse => {
-                let inverse = inverse(&at, self.scale);
+                let inverse = inverse(&at);
                 Coarsest::Inverse(at.a, inverse)
             }
             _ => {

@@ -1,11 +1,11 @@
 //! A matrix of the set-up, with what was read of it.
 
-use super::config::OP;
 use super::host::{Host, numbers};
+use crate::triangular::check_factor;
 use burn::tensor::{DType, Tensor};
 use sparse_core::multigrid::{Diagonal, Wrong, diagonal, pseudo_inverse};
-use sparse_ops::extend::check_square;
-use sparse_ops::{CsrTensor, Result, SparseError};
+use sparse_ops::extend::{Parts, read_data};
+use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 
 #[derive(Debug)]
 pub(super) struct Matrix {
@@ -15,19 +15,25 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
+    /// The first one, where `op` asks for it.
+    ///
     /// # Errors
     ///
     /// `invalid` that names a row without relaxation.
-    pub(super) fn new(a: CsrTensor<2>) -> Result<Self> {
-        Self::coarse(a, 0.0)
+    pub(super) fn new(op: &'static str, a: CsrTensor<2>) -> Result<Self> {
+        Self::of(op, a, None)
     }
 
-    /// A coarse one, where the largest diagonal of the first one is `scale`.
+    /// A coarse one, with the sizes of what was added into its rows.
     ///
     /// # Errors
     ///
     /// `invalid` if numbers overflow.
-    pub(super) fn coarse(a: CsrTensor<2>, scale: f64) -> Result<Self> {
+    pub(super) fn coarse(op: &'static str, a: CsrTensor<2>, sizes: &[f64]) -> Result<Self> {
+        Self::of(op, a, Some(sizes))
+    }
+
+    fn of(op: &'static str, a: CsrTensor<2>, sizes: Option<&[f64]>) -> Result<Self> {
         let host = Host::of(&a);
         let wrong = |wrong| {
             let message = match wrong {
@@ -36,9 +42,9 @@ impl Matrix {
                 }
                 Wrong::Numbers(row) => format!("the numbers must be finite, got others in row {row}"),
             };
-            SparseError::invalid(OP, message)
+            SparseError::invalid(op, message)
         };
-        let diagonal = diagonal(host.ptr(), host.idx(), host.values(), scale).map_err(wrong)?;
+        let diagonal = diagonal(host.ptr(), host.idx(), host.values(), sizes).map_err(wrong)?;
         Ok(Self { a, host, diagonal })
     }
 
@@ -52,24 +58,33 @@ impl Matrix {
 /// # Errors
 ///
 /// Those of a matrix that is none of multigrid.
-pub(super) fn checked(a: &CsrTensor<2>) -> Result<CsrTensor<2>> {
-    check_square(OP, a)?;
-    if !matches!(a.dtype(), DType::F32 | DType::F64) {
-        let dtype = format!("{:?}", a.dtype()).to_lowercase();
-        return Err(SparseError::unsupported_dtype(OP, "multigrid", dtype));
-    }
-    if !a.fill().is_zero() {
-        return Err(SparseError::invalid(OP, "the fill must be zero, got another one"));
-    }
-    Ok(burn::module::Module::valid(a))
+pub(super) fn checked(op: &'static str, a: &CsrTensor<2>) -> Result<CsrTensor<2>> {
+    check_factor(op, a)?;
+    let a = burn::module::Module::valid(a);
+    Ok(a.with_rows(a.rows().clone(), Fill::Zero))
 }
 
-/// The pseudo-inverse of a coarsest matrix, where the largest diagonal of the first one is `scale`.
-pub(super) fn inverse(at: &Matrix, scale: f64) -> Tensor<2> {
-    let (rows, dtype) = (at.rows(), at.a.dtype());
-    let dense = at.host.dense(rows);
-    let largest = (0..rows).map(|row| dense[row * rows + row]).fold(0.0, f64::max);
+/// The sizes of what is added into the rows of `P^T A P`, where `restrict` is `P^T`: its squares times those of `A`.
+pub(super) fn coarse_sizes(at: &Matrix, restrict: &CsrTensor<2>) -> Result<Vec<f64>> {
+    let squares = restrict.with_rows(restrict.rows().clone().square(), Fill::Zero);
+    let sizes = numbers(at.diagonal.sizes.clone(), [at.rows(), 1], &at.a.device(), at.a.dtype());
+    Ok(read_data(squares.try_matmul(sizes)?).iter::<f64>().collect())
+}
+
+/// The inverse of a coarsest matrix, or what is one where the system has a solution: the pseudo-inverse of
+/// `D^-1/2 A D^-1/2`, scaled back. Pivots that are no more than rounding count as 0, each compared with its own row, so
+/// that a part with small numbers stays beside one with large numbers.
+pub(super) fn inverse(at: &Matrix) -> Tensor<2> {
+    let (rows, dtype, Diagonal { numbers: own, sizes, .. }) = (at.rows(), at.a.dtype(), &at.diagonal);
     let eps = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    let least = eps * scale.max(largest * rows as f64);
-    numbers(pseudo_inverse(&dense, rows, least), [rows, rows], &at.a.device(), dtype)
+    let least: Vec<f64> = own.iter().zip(sizes).map(|(own, size)| eps * (size / own).max(rows as f64)).collect();
+    let roots: Vec<f64> = own.iter().map(|own| own.sqrt()).collect();
+    let scaled = |mut list: Vec<f64>| {
+        for (row, list) in list.chunks_mut(rows.max(1)).enumerate() {
+            list.iter_mut().zip(&roots).for_each(|(x, root)| *x /= roots[row] * root);
+        }
+        list
+    };
+    let inverse = scaled(pseudo_inverse(&scaled(at.host.dense(rows)), rows, &least));
+    numbers(inverse, [rows, rows], &at.a.device(), dtype)
 }

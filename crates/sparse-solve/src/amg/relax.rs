@@ -11,11 +11,15 @@ use sparse_ops::{CsrTensor, Fill, Result};
 /// Products with which the spectral radius is estimated.
 const STEPS: usize = 10;
 
-/// About the spectral radius of `D^-1 A`.
+/// How far the spectral radius may be above what is found of it.
+const MARGIN: f64 = 1.1;
+
+/// The spectral radius of `D^-1 A`, from above: what Lanczos finds is below, and has a margin here; the row sums are a
+/// bound that is always safe.
 pub(super) fn spectral_radius(at: &Matrix) -> f64 {
     let (host, diagonal) = (&at.host, &at.diagonal);
     let found = multigrid::spectral_radius(host.ptr(), host.idx(), host.values(), &diagonal.numbers, STEPS);
-    if found > 0.0 { found.min(diagonal.bound) } else { diagonal.bound }
+    if found > 0.0 { (MARGIN * found).min(diagonal.bound) } else { diagonal.bound }
 }
 
 /// `I - factor D^-1 A`.
@@ -45,7 +49,7 @@ pub(super) enum Relax {
 }
 
 impl Relax {
-    /// With about the spectral radius of `D^-1 A`. `made` is a relaxation matrix with its factor.
+    /// With the spectral radius of `D^-1 A`, from above. `made` is a relaxation matrix with its factor.
     pub(super) fn new(smoother: Smoother, at: &Matrix, radius: f64, made: Option<(f64, &CsrTensor<2>)>) -> Self {
         let column = |factor: f64| {
             let list = at.diagonal.numbers.iter().map(|own| factor / own).collect();
@@ -61,9 +65,7 @@ impl Relax {
                 Self::Jacobi { matrix, weights: column(factor) }
             }
             Smoother::Chebyshev(degree) => {
-                // The estimate is from below; the bound is safe.
-                let high = (1.1 * radius).min(at.diagonal.bound);
-                Self::Chebyshev { inverse: column(1.0), degree, low: 0.1 * high, high }
+                Self::Chebyshev { inverse: column(1.0), degree, low: 0.1 * radius, high: radius }
             }
         }
     }

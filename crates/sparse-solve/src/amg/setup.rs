@@ -15,8 +15,8 @@ impl AmgConfig {
     /// # Errors
     ///
     /// `shape_mismatch` if the matrix is not square; `invalid` that names the first row whose diagonal, or one over it,
-    /// is not positive and finite, or that has numbers that are not finite; `invalid` for a fill that is not zero, and
-    /// for a setting out of its range; `unsupported_dtype`.
+    /// is not positive and finite, or that has numbers that are not finite, and for a setting out of its range;
+    /// `fill_mismatch` for another fill than zero or `Undefined`; `unsupported_dtype`.
     #[or_panic]
     pub fn try_setup(&self, a: &CsrTensor<2>) -> Result<Amg> {
         let k = self.unknowns.max(1);
