@@ -17,16 +17,16 @@ pub(super) fn threshold<T: Float + Element<Acc = T>, I: Index>(
     let (mut line, mut held, mut left) = (vec![0.0; rows], vec![false; rows], BinaryHeap::new());
     let (mut lower, mut upper) = (vec![], vec![]);
     for r in 0..rows {
-        let (mut cols, mut squares) = (vec![], 0.0);
+        a.finite(r, a.row(r).map(|(_, value)| value))?;
+        let least = drop * norm(|| a.row(r).map(|(_, value)| value.abs()));
+        let mut cols = vec![];
         for (c, value) in a.row(r) {
             (line[c], held[c]) = (value, true);
-            squares += value * value;
             cols.push(c);
             if c < r {
                 left.push(Reverse(c));
             }
         }
-        let least = drop * squares.sqrt();
         while let Some(Reverse(c)) = left.pop() {
             let diagonal: usize = diagonals[c];
             line[c] /= factor[diagonal].1;
@@ -46,10 +46,11 @@ pub(super) fn threshold<T: Float + Element<Acc = T>, I: Index>(
                 line[col] -= ratio * value;
             }
         }
-        let pivot = line[r];
-        if pivot == 0.0 || !pivot.is_finite() {
-            return Err(a.pivot("a pivot must be finite and not zero", r, pivot));
+        let (pivot, rounded) = (line[r], Matrix::<T, I>::rounded(line[r]));
+        if rounded == 0.0 || !rounded.is_finite() {
+            return Err(a.pivot("a pivot must be finite and not zero", r, rounded));
         }
+        a.finite(r, cols.iter().map(|c| line[*c]))?;
         lower.clear();
         upper.clear();
         for c in cols {
@@ -70,6 +71,13 @@ pub(super) fn threshold<T: Float + Element<Acc = T>, I: Index>(
     let idx = factor.iter().map(|(c, _)| I::from_usize(*c)).collect();
     let values = factor.iter().map(|(_, value)| T::nearest(*value)).collect();
     Ok((starts.into_iter().map(I::from_usize).collect(), idx, values))
+}
+
+/// The Euclidean norm, also where squares are 0 or infinite.
+fn norm<L: Iterator<Item = f64>>(sizes: impl Fn() -> L) -> f64 {
+    let of = |scale: f64| sizes().map(|size| (size / scale) * (size / scale)).sum::<f64>().sqrt();
+    let most = sizes().fold(0.0, f64::max);
+    if most == 0.0 || (1e-100..=1e100).contains(&most) { of(1.0) } else { (of(most) * most).min(f64::MAX) }
 }
 
 /// The largest elements of one side, by column. Of equal ones the first columns.
