@@ -49,7 +49,7 @@ impl<'a, T: Float + Element<Acc = T>, I: Index> Matrix<'a, T, I> {
         }
     }
 
-    /// The diagonal element of a row in a factor must be usable.
+    /// About a number of row `r` that is no use, mostly its pivot.
     pub fn pivot(&self, what: &str, r: usize, pivot: f64) -> SparseError {
         SparseError::invalid(self.op, format!("{what}, got {pivot:e} in row {r}"))
     }
