@@ -60,16 +60,13 @@ fn ilut(n: usize, at: &dyn Fn(usize, usize) -> f64, fill: usize, drop: f64) -> V
         let mut line: Vec<f64> = (0..n).map(|c| at(r, c)).collect();
         let least = drop * line.iter().map(|x| x * x).sum::<f64>().sqrt();
         for c in 0..r {
-            line[c] /= out[c * n + c];
-            if line[c].abs() < least {
-                line[c] = 0.0;
-            }
+            line[c] = if line[c].abs() < least { 0.0 } else { line[c] / out[c * n + c] };
             for k in c + 1..n {
                 line[k] -= line[c] * out[c * n + k];
             }
         }
         out[r * n + r] = line[r];
-        for side in [0..r, r + 1..n] {
+        for (side, least) in [(0..r, 0.0), (r + 1..n, least)] {
             for _ in 0..fill {
                 let mut best = None;
                 for c in side.clone().filter(|&c| line[c] != 0.0 && line[c].abs() >= least) {

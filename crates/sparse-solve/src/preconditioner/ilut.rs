@@ -12,9 +12,10 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 /// they are.
 ///
 /// A row is eliminated as in LU. Elements smaller than `drop` times the Euclidean norm of the row of `A` are left out,
-/// while it is eliminated and after that. Of the others the `fill` largest on each side of the diagonal stay (of equal
-/// ones the first), and the diagonal. With `drop` 0 and a `fill` of the size of the matrix it is LU. No rows are
-/// exchanged. f32 and f64; it is factored in f64. Not on the tape.
+/// while it is eliminated and after that; those of `L` by their size before they are divided by the pivot, as MATLAB's
+/// `ilu` does it, so that `A` times a number has the same `L`. Of the others the `fill` largest on each side of the
+/// diagonal stay (of equal ones the first), and the diagonal. With `drop` 0 and a `fill` of the size of the matrix it
+/// is LU. No rows are exchanged. f32 and f64; it is factored in f64. Not on the tape.
 ///
 /// Cost: the factors once, on one thread of the host: up to `fill` steps for each element that a row has below the
 /// diagonal while it is eliminated. With a good `drop` these are few. With `drop` 0 they may be all, in time

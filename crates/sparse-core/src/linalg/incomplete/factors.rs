@@ -22,7 +22,8 @@ pub enum Incomplete {
     Threshold {
         /// Most elements of a row on each side of the diagonal.
         fill: usize,
-        /// Elements that are smaller than this part of the Euclidean norm of their row of the matrix are left out.
+        /// Elements that are smaller than this part of the Euclidean norm of their row of the matrix are left out,
+        /// those of `L` by their size before they are divided by a pivot.
         drop: f64,
     },
     /// The inverses of the dense blocks on the diagonal; the last one may be smaller.

@@ -29,12 +29,13 @@ pub(super) fn threshold<T: Float + Element<Acc = T>, I: Index>(
         }
         while let Some(Reverse(c)) = left.pop() {
             let diagonal: usize = diagonals[c];
-            line[c] /= factor[diagonal].1;
-            let ratio = line[c];
-            if ratio.abs() < least || ratio == 0.0 {
+            // Before it is divided, so that a matrix of another scale keeps the same elements.
+            if line[c].abs() < least || line[c] == 0.0 {
                 line[c] = 0.0;
                 continue;
             }
+            line[c] /= factor[diagonal].1;
+            let ratio = line[c];
             for &(col, value) in &factor[diagonal + 1..starts[c + 1]] {
                 if !held[col] {
                     held[col] = true;
@@ -56,8 +57,10 @@ pub(super) fn threshold<T: Float + Element<Acc = T>, I: Index>(
         for c in cols {
             let value = core::mem::take(&mut line[c]);
             held[c] = false;
-            if c != r && value != 0.0 && value.abs() >= least {
-                if c < r { lower.push((c, value)) } else { upper.push((c, value)) }
+            if c < r && value != 0.0 {
+                lower.push((c, value));
+            } else if c > r && value != 0.0 && value.abs() >= least {
+                upper.push((c, value));
             }
         }
         [&mut lower, &mut upper].into_iter().for_each(|side| keep_largest(side, fill));
