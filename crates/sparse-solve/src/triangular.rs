@@ -131,7 +131,7 @@ impl System {
         let rows = if transposed { by_columns(pattern) } else { by_rows(pattern) };
         let rows = rows.expect("a matrix").clone();
         let upper = upper != transposed;
-        let planned = threads() > 1 && width < SHARED && !is_gpu(&pattern.device());
+        let planned = threads() > 1 && (1..SHARED).contains(&width) && !is_gpu(&pattern.device());
         let make = || Plan(kernel::triangle_plan(&rows, upper));
         let plan = planned.then(|| kept(pattern, Planned { upper, transposed }, make).0).flatten();
         Self { rows, triangle: kernel::Triangle { upper, unit: unit_diagonal }, plan }

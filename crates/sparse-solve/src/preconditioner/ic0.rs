@@ -37,8 +37,7 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 /// # Errors
 ///
 /// `invalid` that names the row of a pivot that is not positive, or of an element of the factor that its dtype does not
-/// hold; `shape_mismatch` if the matrix is not square;
-/// `fill_mismatch`, `unsupported_dtype`.
+/// hold; `shape_mismatch` if the matrix is not square; `fill_mismatch`, `unsupported_dtype`.
 #[or_panic]
 pub fn try_ic0<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
     factored("ic0", a, 0.0)

@@ -35,8 +35,8 @@ use sparse_ops::{CsrTensor, Result, SparseTensor};
 /// # Errors
 ///
 /// `invalid` that names the row of a pivot that is zero, not stored or not finite, or of another element of the factors
-/// that is not finite, in the dtype of the matrix; `shape_mismatch` if the matrix is
-/// not square; `fill_mismatch`, `unsupported_dtype`.
+/// that is not finite, in the dtype of the matrix; `shape_mismatch` if the matrix is not square; `fill_mismatch`,
+/// `unsupported_dtype`.
 #[or_panic]
 pub fn try_ilu0<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
     Ok(of_factors(&incomplete("ilu0", a, Incomplete::Lu)?))

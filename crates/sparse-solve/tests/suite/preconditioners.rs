@@ -173,7 +173,7 @@ fn what_they_refuse() {
     told(try_block_jacobi(&good, 0), "invalid", "size of 0");
     told(try_polynomial(&of([[1.0, 0.0], [0.0, -1.0]]), 2), "invalid", "eigenvalue");
     told(try_polynomial(&of([[1.0, 0.0], [0.0, f32::NAN]]), 2), "invalid", "finite");
-    // What the dtype does not hold: the inverse of a diagonal, and a pivot of 0 - 1e-46.
+    // What the dtype does not hold: the inverse of a diagonal, and a pivot of -1e-46.
     let tiny = of([[1.0, 0.0], [0.0, 1e-40]]);
     for trouble in [try_jacobi(&tiny), try_block_jacobi(&tiny, 1), try_block_jacobi(&tiny, 2)] {
         told(trouble, "invalid", "row 1");

@@ -44,8 +44,8 @@ fn matrices_of_any_scale_are_solved() {
 #[test]
 fn preconditioners_of_any_scale() {
     let makers: [fn(&CsrTensor<2>) -> Operator; 8] = [
-        |a| ilu0(a),
-        |a| ic0(a),
+        ilu0,
+        ic0,
         |a| ilut(a, 3, 1e-9),
         |a| block_jacobi(a, 3),
         |a| ic0_shifted(a, 0.1),
