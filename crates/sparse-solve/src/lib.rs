@@ -5,7 +5,9 @@
 //! | a system, or least squares | [`SolverConfig`] with a [`Method`]; [`Hints`], [`Solution`], [`Report`] |
 //! | matrices by what they do | [`LinearOperator`], [`Operator`], [`Batch`] |
 //! | systems with a triangle of a matrix | [`solve_triangular`] with a [`Triangle`] |
-//! | preconditioners | [`jacobi`], [`block_jacobi`], [`ssor`], [`ic0`], [`ilu0`], [`ilut`], [`polynomial`] |
+//! | scalings as preconditioners | [`jacobi`], [`block_jacobi`] |
+//! | factors as preconditioners | [`ssor`], [`ic0`], [`ic0_shifted`], [`ilu0`], [`ilut`] |
+//! | polynomials as preconditioners | [`polynomial`] |
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!

@@ -4,7 +4,7 @@ use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{
     Compressed, Derived, Erased, Exact, Parts, along, by_columns, by_rows, check_square, expect, is_gpu, kept, kernel,
-    record, same_elements,
+    record, same_elements, threads,
 };
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{Result, SparseError, SparseTensor};
@@ -35,8 +35,9 @@ pub struct Triangle {
 ///
 /// Cost: `O(nnz F)`, forward and backward each. On a CPU threads share columns from 16 on, else the rows of a level,
 /// which do not need each other (Anderson and Saad 1989), if levels are wide; a narrow one takes less time than to wake
-/// a thread. Levels and the transposed pattern are found once and kept with the pattern. The result has the same bits
-/// with any number of threads. On a GPU the system is read, solved on the host, and written back.
+/// a thread. The transposed pattern is found once and kept with the pattern, and so are the levels if they are used.
+/// The result has the same bits with any number of threads. On a GPU the system is read, solved on the host, and
+/// written back.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -74,14 +75,15 @@ pub fn try_solve_triangular<P: Pattern, const D: usize>(
     let a = a.coalesce();
     let (pattern, values) = (a.pattern(), a.rows());
     let b = b.reshape(Exact([n, dims[1..].iter().product()]));
-    let x = System::of(pattern, triangle).solve(&values.clone().inner(), &b.clone().inner())?;
+    let width = b.dims()[1];
+    let x = System::of(pattern, triangle, width).solve(&values.clone().inner(), &b.clone().inner())?;
     let (values_tracked, tracked) = (values.is_tracked(), values.is_tracked() || b.is_tracked());
     if !tracked {
         let parents = [Erased::from(values), Erased::from(&b)];
         return Ok(record(x, parents, (), |(), _, _| [None, None]).reshape(Exact(dims)));
     }
     let saved = Saved {
-        back: System::of(pattern, Triangle { transposed: !triangle.transposed, ..triangle }),
+        back: System::of(pattern, Triangle { transposed: !triangle.transposed, ..triangle }, width),
         values: values.clone().inner(),
         sampled: values_tracked.then(|| Sampled {
             x: x.clone(),
@@ -119,15 +121,19 @@ struct System {
     plan: Option<kernel::TrianglePlan>,
 }
 
+/// From so many columns on threads share these, and need no plan.
+const SHARED: usize = 16;
+
 impl System {
-    fn of<P: Pattern>(pattern: &P, Triangle { upper, transposed, unit_diagonal }: Triangle) -> Self {
+    /// For right-hand sides of `width` columns.
+    fn of<P: Pattern>(pattern: &P, triangle: Triangle, width: usize) -> Self {
+        let Triangle { upper, transposed, unit_diagonal } = triangle;
         let rows = if transposed { by_columns(pattern) } else { by_rows(pattern) };
         let rows = rows.expect("a matrix").clone();
         let upper = upper != transposed;
-        let plan = match is_gpu(&pattern.device()) {
-            true => None,
-            false => kept(pattern, Planned { upper, transposed }, || Plan(kernel::triangle_plan(&rows, upper))).0,
-        };
+        let planned = threads() > 1 && (1..SHARED).contains(&width) && !is_gpu(&pattern.device());
+        let make = || Plan(kernel::triangle_plan(&rows, upper));
+        let plan = planned.then(|| kept(pattern, Planned { upper, transposed }, make).0).flatten();
         Self { rows, triangle: kernel::Triangle { upper, unit: unit_diagonal }, plan }
     }
 

@@ -53,6 +53,36 @@ fn cholesky(n: usize, at: &dyn Fn(usize, usize) -> f64, keep: &dyn Fn(usize, usi
     out
 }
 
+/// ILUT by its definition: rows among zeros, and the largest element of a side that is left, `fill` times.
+fn ilut(n: usize, at: &dyn Fn(usize, usize) -> f64, fill: usize, drop: f64) -> Vec<f64> {
+    let mut out = vec![0.0; n * n];
+    for r in 0..n {
+        let mut line: Vec<f64> = (0..n).map(|c| at(r, c)).collect();
+        let least = drop * line.iter().map(|x| x * x).sum::<f64>().sqrt();
+        for c in 0..r {
+            line[c] = if line[c].abs() < least { 0.0 } else { line[c] / out[c * n + c] };
+            for k in c + 1..n {
+                line[k] -= line[c] * out[c * n + k];
+            }
+        }
+        out[r * n + r] = line[r];
+        for (side, least) in [(0..r, 0.0), (r + 1..n, least)] {
+            for _ in 0..fill {
+                let mut best = None;
+                for c in side.clone().filter(|&c| line[c] != 0.0 && line[c].abs() >= least) {
+                    if best.is_none_or(|best: usize| line[c].abs() > line[best].abs()) {
+                        best = Some(c);
+                    }
+                }
+                if let Some(c) = best {
+                    out[r * n + c] = std::mem::take(&mut line[c]);
+                }
+            }
+        }
+    }
+    out
+}
+
 fn close(got: &[f64], want: &[f64]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(|(x, y)| (x - y).abs() <= 1e-9 * (1.0 + y.abs()))
 }
@@ -88,6 +118,16 @@ proptest! {
         // Nothing is left out: LU.
         let got = factors(&a, Incomplete::Threshold { fill: n, drop: 0.0 }).unwrap();
         prop_assert!(close(&dense(n, &got), &lu(n, &at, &|_, _| true)));
+
+        // The same operations in the same order: the same numbers, and of equal ones the first stay.
+        for drop in [0.0, 0.02, 0.06] {
+            let rounded = |r: usize, c: usize| at(r, c).round();
+            let cases: [(usize, &dyn Fn(usize, usize) -> f64); 2] = [(size - 1, &at), (size, &rounded)];
+            for (fill, at) in cases {
+                let got = factors(&sparse(n, at), Incomplete::Threshold { fill, drop }).unwrap();
+                prop_assert_eq!(dense(n, &got), ilut(n, at, fill, drop));
+            }
+        }
 
         let symmetric = |r: usize, c: usize| at(r.max(c), r.min(c));
         let kept = |r: usize, c: usize| symmetric(r, c) != 0.0;
@@ -168,11 +208,9 @@ fn poisson_factors_have_no_other_elements() {
 
     // Few elements stay, and the largest ones.
     let full = dense(n, &factors(&a, Incomplete::Threshold { fill: n, drop: 0.0 }).unwrap());
-    let few = factors(&a, Incomplete::Threshold { fill: 2, drop: 1e-3 }).unwrap();
-    for r in 0..n {
-        let own = &few.1[few.0[r] as usize..few.0[r + 1] as usize];
-        let side = |lower: bool| own.iter().filter(|c| (**c as usize != r) && (((**c as usize) < r) == lower)).count();
-        assert!(side(true) <= 2 && side(false) <= 2 && own.contains(&(r as i32)), "{r}");
+    for (fill, drop) in [(0, 0.0), (1, 0.0), (2, 1e-3), (3, 0.01), (n, 0.1)] {
+        let few = factors(&a, Incomplete::Threshold { fill, drop }).unwrap();
+        assert_eq!(dense(n, &few), ilut(n, &at, fill, drop), "{fill} {drop}");
     }
     // Row 1 is the first with fill: from row 0, below the element of the grid's next row.
     assert!(full[n + side] != 0.0 && full[side * n + 1] != 0.0 && at(side, 1) == 0.0);
@@ -202,4 +240,71 @@ fn pivots_that_fail_name_their_row() {
     told(&missing, Incomplete::Blocks { size: 2 }, "the rows from 2 on must be regular, got 0e0 in row 2");
     // With a shift the first has pivots.
     assert!(factors(&sparse(3, &flat), Incomplete::Cholesky { shift: 0.1 }).is_ok());
+}
+
+/// Of f32: what f64 holds and f32 does not is an error, with its row.
+#[test]
+fn numbers_that_the_type_does_not_hold() {
+    let of = |values: [f32; 4], how: Incomplete| {
+        incomplete("op", Compressed { ptr: &[0, 2, 4], idx: &[0, 1, 0, 1], perm: None }, &values, how)
+    };
+    let told = |values: [f32; 4], how: Incomplete, part: &str| {
+        let trouble = of(values, how).unwrap_err();
+        assert!(trouble.kind() == "invalid" && trouble.to_string().ends_with(part), "{trouble}");
+    };
+    let ilut = Incomplete::Threshold { fill: 2, drop: 0.0 };
+    for how in [Incomplete::Lu, ilut] {
+        told([1.0, 1e-23, 1e-23, 0.0], how, "a pivot must be finite and not zero, got 0e0 in row 1");
+        told([1e-38, 1e20, 1e20, 1.0], how, "a pivot must be finite and not zero, got -inf in row 1");
+        told([1e-38, 0.0, 1e20, 1.0], how, "the elements must be finite, got inf in row 1");
+    }
+    told([1.0, 0.0, 0.0, 1.0], Incomplete::Cholesky { shift: 1e100 }, "the elements must be finite, got inf in row 0");
+    told([1.0, 0.0, 0.0, 1e-40], Incomplete::Blocks { size: 1 }, "a finite inverse, got inf in row 1");
+    told([1.0, 0.0, 0.0, 1e-40], Incomplete::Blocks { size: 2 }, "a finite inverse, got inf in row 1");
+    // Nobody needs more than f32 has, though squares and products do.
+    for scale in [1e-30, 1e30] {
+        for how in [Incomplete::Lu, ilut, Incomplete::Threshold { fill: 2, drop: 0.3 }, Incomplete::Blocks { size: 2 }]
+        {
+            let (got, want) =
+                (of([4.0, 2.0, 2.0, 3.0].map(|x| x * scale), how).unwrap(), of([4.0, 2.0, 2.0, 3.0], how));
+            let want = want.unwrap();
+            assert_eq!((&got.0, &got.1), (&want.0, &want.1));
+            let inverse = matches!(how, Incomplete::Blocks { .. });
+            for (k, (got, want)) in got.2.iter().zip(&want.2).enumerate() {
+                let scale = if inverse {
+                    1.0 / scale
+                } else if k == 2 {
+                    1.0
+                } else {
+                    scale
+                };
+                assert!((got / scale - want).abs() < 1e-5, "{how:?} {got:e} {want:e}");
+            }
+        }
+    }
+}
+
+/// ILUT does not leave out what is not finite, and its least size is right where squares are not.
+#[test]
+fn rows_of_any_size() {
+    let how = |drop: f64| Incomplete::Threshold { fill: 3, drop };
+    for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for (row, col) in [(0, 2), (2, 0), (1, 1)] {
+            let at = |r: usize, c: usize| if (r, c) == (row, col) { wrong } else { 2.0 + f64::from(u8::from(r == c)) };
+            let trouble = factors(&sparse(3, &at), how(0.1)).unwrap_err().to_string();
+            assert!(trouble.contains("must be finite") && trouble.ends_with(&format!("in row {row}")), "{trouble}");
+        }
+    }
+    let entries = |r: usize, c: usize| [[4.0, 1.0, 0.01], [1.0, 5.0, 1.0], [0.01, 1.0, 6.0]][r][c];
+    let want = factors(&sparse(3, &entries), how(0.1)).unwrap();
+    assert_eq!(want.1, [0, 1, 0, 1, 2, 1, 2]);
+    for scale in [2f64.powi(-600), 2f64.powi(600)] {
+        let got = factors(&sparse(3, &|r, c| entries(r, c) * scale), how(0.1)).unwrap();
+        assert_eq!((&got.0, &got.1), (&want.0, &want.1), "{scale:e}");
+        let lower = |r: usize, c: usize| if c < r { 1.0 } else { scale };
+        let all = dense(3, &want);
+        for (k, got) in dense(3, &got).iter().enumerate() {
+            assert_eq!(*got, all[k] * lower(k / 3, k % 3), "{scale:e}");
+        }
+    }
 }

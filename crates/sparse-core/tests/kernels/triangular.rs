@@ -106,7 +106,7 @@ fn shared_work_has_the_same_bits() {
     assert_eq!(levels.ptr, [0, 20_000, 40_000]);
     let plan = TrianglePlan::new(a, false).expect("both levels are wide");
     assert!(plan.held() > idx.len());
-    for width in [1, 2, 37] {
+    for width in [1, 2, 15, 16, 37] {
         let b: Vec<f64> = (0..rows * width).map(|k| ((k * 13) % 101) as f64 / 10.0 - 5.0).collect();
         let mut lists = vec![];
         for threads in [1, 2, 5] {
@@ -129,6 +129,32 @@ fn shared_work_has_the_same_bits() {
             }
         }
     }
+}
+
+/// Solves for `width` columns on two threads with the plan of another triangle, which only levels look at.
+fn with_another_plan(width: usize) {
+    let rows = 40_000;
+    let list: Vec<i32> = (0..rows).collect();
+    let ptr: Vec<i32> = (0..=rows).collect();
+    let a = Compressed { ptr: &ptr, idx: &list, perm: None };
+    let plan = TrianglePlan::forced(a, true);
+    let (b, mut out) = (vec![6.0; rows as usize * width], vec![0.0; rows as usize * width]);
+    let values = vec![2.0; rows as usize];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let solve = || solve_triangular("op", a, &values, Triangle::default(), Some(&plan), (&b, width), &mut out);
+    pool.install(solve).unwrap();
+    assert!(out.iter().all(|x| *x == 3.0));
+}
+
+#[test]
+fn threads_share_16_columns() {
+    with_another_plan(16);
+}
+
+#[test]
+#[should_panic(expected = "the plan must be of this pattern")]
+fn threads_share_levels_for_15_columns() {
+    with_another_plan(15);
 }
 
 #[test]

@@ -106,3 +106,4 @@ pub use parts::{
 };
 pub use sparse_autograd::{Erased, gradcheck, record};
 pub use sparse_burn::{Activation, index_dtype_for, is_gpu, read_data};
+pub use sparse_core::threads;

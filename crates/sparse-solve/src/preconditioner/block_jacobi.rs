@@ -30,8 +30,9 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 ///
 /// # Errors
 ///
-/// `invalid` that names a row of a block that is singular, and for a size of 0; `shape_mismatch` if the matrix is not
-/// square; `overflow` if an index cannot count the elements; `fill_mismatch`, `unsupported_dtype`.
+/// `invalid` that names a row of a block that is singular, or whose inverse is not finite in the dtype, and for a size
+/// of 0; `shape_mismatch` if the matrix is not square; `overflow` if an index cannot count the elements;
+/// `fill_mismatch`, `unsupported_dtype`.
 #[or_panic]
 pub fn try_block_jacobi<P: Pattern>(a: &SparseTensor<P, 2>, size: usize) -> Result<Operator> {
     const OP: &str = "block_jacobi";

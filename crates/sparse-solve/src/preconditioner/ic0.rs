@@ -18,8 +18,9 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 /// on the tape.
 ///
 /// Cost: the factor once, `O(nnz k)` with `k` elements in a row, on one thread of the host; then two triangular solves
-/// for each product ([`solve_triangular`](crate::solve_triangular())). (Meijerink and van der Vorst 1977; Saad,
-/// "Iterative methods for sparse linear systems", 2003, chapter 10.3.)
+/// for each product ([`solve_triangular`](crate::solve_triangular())). On a GPU each of these reads the factor from the
+/// device and solves on the host. (Meijerink and van der Vorst 1977; Saad, "Iterative methods for sparse linear
+/// systems", 2003, chapter 10.3.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -35,8 +36,8 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 ///
 /// # Errors
 ///
-/// `invalid` that names the row of a pivot that is not positive; `shape_mismatch` if the matrix is not square;
-/// `fill_mismatch`, `unsupported_dtype`.
+/// `invalid` that names the row of a pivot that is not positive, or of an element of the factor that its dtype does not
+/// hold; `shape_mismatch` if the matrix is not square; `fill_mismatch`, `unsupported_dtype`.
 #[or_panic]
 pub fn try_ic0<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
     factored("ic0", a, 0.0)

@@ -17,8 +17,8 @@ use sparse_ops::{CsrTensor, Result, SparseTensor};
 /// `L^-T U^-T`.
 ///
 /// Cost: the factors once, `O(nnz k)` with `k` elements in a row, on one thread of the host; then two triangular solves
-/// for each product. (Saad, "Iterative methods for sparse linear systems", 2003, algorithm 10.4. Chow and Patel 2015
-/// find the same factors by iteration.)
+/// for each product. On a GPU each of these reads the factors from the device and solves on the host. (Saad, "Iterative
+/// methods for sparse linear systems", 2003, algorithm 10.4. Chow and Patel 2015 find the same factors by iteration.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -34,8 +34,9 @@ use sparse_ops::{CsrTensor, Result, SparseTensor};
 ///
 /// # Errors
 ///
-/// `invalid` that names the row of a pivot that is zero, not stored or not finite; `shape_mismatch` if the matrix is
-/// not square; `fill_mismatch`, `unsupported_dtype`.
+/// `invalid` that names the row of a pivot that is zero, not stored or not finite, or of another element of the factors
+/// that is not finite, in the dtype of the matrix; `shape_mismatch` if the matrix is not square; `fill_mismatch`,
+/// `unsupported_dtype`.
 #[or_panic]
 pub fn try_ilu0<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
     Ok(of_factors(&incomplete("ilu0", a, Incomplete::Lu)?))

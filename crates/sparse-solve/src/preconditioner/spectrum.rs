@@ -1,6 +1,6 @@
 //! Bounds of the eigenvalues of a symmetric matrix.
 
-use crate::krylov::vectors::{Vectors, apply, dot, norm, random, read, unit};
+use crate::krylov::vectors::{Vectors, apply, dot, largest, norm, random, ratio, read, unit};
 use crate::operator::LinearOperator;
 use burn::tensor::Tensor;
 use sparse_ops::Result;
@@ -20,11 +20,15 @@ pub fn extremes(a: &dyn LinearOperator, like: &Vectors, steps: usize) -> Result<
         let alpha = dot(&w, &v);
         w = w - v.clone() * alpha.clone();
         alphas.push(alpha);
-        betas.push(norm(&w));
+        // Divided by its size, since a square may not fit where the number does.
+        let most = largest(&w);
+        let share = w * ratio(most.ones_like(), most.clone());
+        betas.push(norm(&share) * most);
         last = v;
-        v = unit(w).0;
+        v = unit(share).0;
     }
-    let [alphas, betas] = [alphas, betas].map(|list| Tensor::cat(list, 1)).map(|list| read([&list])[0].clone());
+    let [alphas, betas] = [alphas, betas].map(|list| Tensor::cat(list, 2));
+    let [alphas, betas] = read([&alphas, &betas]);
     if alphas.iter().chain(&betas).any(|number| !number.is_finite()) {
         return Ok(None);
     }
@@ -32,7 +36,10 @@ pub fn extremes(a: &dyn LinearOperator, like: &Vectors, steps: usize) -> Result<
     let size = alphas.iter().chain(&betas).fold(0.0f64, |most, number| most.max(number.abs()));
     let least = size * 1e-6;
     let count = betas.iter().position(|beta| *beta <= least).map_or(alphas.len(), |at| at + 1);
-    Ok(Some(of_tridiagonal(&alphas[..count], &betas[..count - 1])))
+    // A power of 2, so that no digit is lost: squares of very small or large numbers would be 0 or infinite.
+    let power = if size == 0.0 { 1.0 } else { size.log2().floor().max(-1000.0).exp2() };
+    let share = |list: &[f64]| list.iter().map(|number| number / power).collect::<Vec<_>>();
+    Ok(Some(of_tridiagonal(&share(&alphas[..count]), &share(&betas[..count - 1])).map(|bound| bound * power)))
 }
 
 /// The least and the largest eigenvalue of a symmetric tridiagonal matrix, by bisection with Sturm's count.

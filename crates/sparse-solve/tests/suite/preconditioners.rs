@@ -6,7 +6,7 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, Tolerance};
 use proptest::prelude::*;
 use sparse_tensor::solve::{
     Boundary, Hints, LinearOperator, Method, Operator, SolverConfig, block_jacobi, ic0, ic0_shifted, ilu0, ilut,
-    jacobi, laplacian, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted, try_ilu0, try_ilut,
+    jacobi, laplacian, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted, try_ilu0, try_ilut, try_jacobi,
     try_polynomial, try_ssor,
 };
 use sparse_tensor::{CsrTensor, Fill};
@@ -173,6 +173,18 @@ fn what_they_refuse() {
     told(try_block_jacobi(&good, 0), "invalid", "size of 0");
     told(try_polynomial(&of([[1.0, 0.0], [0.0, -1.0]]), 2), "invalid", "eigenvalue");
     told(try_polynomial(&of([[1.0, 0.0], [0.0, f32::NAN]]), 2), "invalid", "finite");
+    // What the dtype does not hold: the inverse of a diagonal, and a pivot of -1e-46.
+    let tiny = of([[1.0, 0.0], [0.0, 1e-40]]);
+    for trouble in [try_jacobi(&tiny), try_block_jacobi(&tiny, 1), try_block_jacobi(&tiny, 2)] {
+        told(trouble, "invalid", "row 1");
+    }
+    let thin = of([[1.0, 1e-23], [1e-23, 0.0]]);
+    told(try_ilut(&thin, 2, 0.0), "invalid", "got 0e0 in row 1");
+    for wrong in [f32::NAN, f32::INFINITY] {
+        let loose = of([[1.0, 0.0], [wrong, 1.0]]);
+        told(try_ilut(&loose, 2, 0.1), "invalid", "the elements must be finite");
+        told(try_ilu0(&loose), "invalid", "in row 1");
+    }
     let wide = CsrTensor::<2>::zeros([2, 3], &device);
     let filled = good.clone().with_fill(Fill::scalar(1.0));
     let half = good.cast(FloatDType::F16);
@@ -185,7 +197,7 @@ fn what_they_refuse() {
         |a| try_polynomial(a, 2),
     ];
     for make in makers {
-        told(make(&wide), "shape_mismatch", "");
+        told(make(&wide), "shape_mismatch", "the matrix must be square, got 2 rows and 3 columns");
         told(make(&filled), "fill_mismatch", "zero");
         told(make(&half), "unsupported_dtype", "f16");
         // Without rows.

@@ -101,7 +101,7 @@ fn operators_and_preconditioners_that_do_not_fit() {
     told_of(try_jacobi(&matrix([[1.0, 2.0], [3.0, 0.0]])), "invalid", "row 1");
     told_of(try_jacobi(&matrix([[1.0, 2.0], [3.0, 1e-40]])), "invalid", "row 1");
     told_of(try_jacobi(&matrix([[f32::NAN, 2.0], [3.0, 1.0]])), "invalid", "row 0");
-    told_of(try_jacobi(&CsrTensor::<2>::zeros([2, 3], &device)), "shape_mismatch", "");
+    told_of(try_jacobi(&CsrTensor::<2>::zeros([2, 3], &device)), "shape_mismatch", "matrix must be square");
     let two = || Some(Operator::identity(2));
     told_of(Operator::try_blocks(vec![]), "empty_input", "at least one");
     told_of(Operator::try_blocks(vec![vec![two()], vec![]]), "invalid", "row 1");

@@ -3,7 +3,10 @@
 use crate::random::dense;
 use burn::tensor::{DType, Tensor};
 use sparse_tensor::CsrTensor;
-use sparse_tensor::solve::{Hints, Method, SolverConfig, Stopped, jacobi};
+use sparse_tensor::solve::{
+    Hints, LinearOperator, Method, Operator, SolverConfig, Stopped, block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi,
+    polynomial, ssor,
+};
 
 const A: [f64; 9] = [2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 0.0, 1.0, 4.0];
 /// `A x = b`.
@@ -34,6 +37,59 @@ fn matrices_of_any_scale_are_solved() {
     for method in [Method::Cg, Method::Minres, Method::BiCgStab, Method::Gmres { restart: 4 }] {
         check(method, 1e-20, DType::F32, true);
         check(method, 1e20, DType::F32, true);
+    }
+}
+
+/// `(s A)^-1 = A^-1 / s`, of each preconditioner, and what they make of CG.
+#[test]
+fn preconditioners_of_any_scale() {
+    let makers: [fn(&CsrTensor<2>) -> Operator; 8] = [
+        ilu0,
+        ic0,
+        |a| ilut(a, 3, 1e-9),
+        |a| block_jacobi(a, 3),
+        |a| ic0_shifted(a, 0.1),
+        |a| ssor(a, 1.2),
+        |a| polynomial(a, 4),
+        |a| block_jacobi(a, 1),
+    ];
+    let of = |scale: f64, dtype: DType| CsrTensor::<2>::from_dense(dense(&A.map(|entry| entry * scale), [3, 3], dtype));
+    let scales = [(DType::F32, [1e-30, 1e-20, 1.0, 1e20, 1e30]), (DType::F64, [1e-250, 1e-200, 1e-20, 1e200, 1e250])];
+    for (at, make) in makers.into_iter().enumerate() {
+        let product = |scale: f64, dtype: DType| -> Vec<f64> {
+            let out = make(&of(scale, dtype)).try_apply(dense(&B, [3, 1], dtype)).unwrap();
+            out.into_data().iter::<f64>().map(|x| x * scale).collect()
+        };
+        let want = product(1.0, DType::F64);
+        // Nothing is left out of the factors of this matrix.
+        assert!(at > 3 || want.iter().zip(X).all(|(got, want)| (got - want).abs() < 1e-12), "{at}: {want:?}");
+        for (dtype, scale) in scales.into_iter().flat_map(|(dtype, list)| list.map(|scale| (dtype, scale))) {
+            for (got, want) in product(scale, dtype).into_iter().zip(&want) {
+                assert!((got - want).abs() < 1e-4, "{at}: {scale:e}: {got:e} and {want:e}");
+            }
+            let m = make(&of(scale, dtype));
+            let hints = Hints { preconditioner: Some(&m), ..Hints::default() };
+            let config = SolverConfig::new(Method::Cg);
+            let solution = config.try_solve_with(&of(scale, dtype), dense(&B, [3], dtype), hints).unwrap();
+            for (got, want) in solution.x.into_data().iter::<f64>().zip(X) {
+                assert!((got * scale - want).abs() < 1e-4, "{at}: {scale:e}: {got:e} and {:e}", want / scale);
+            }
+        }
+    }
+}
+
+/// The second direction of Lanczos is short beside the first, and its squares are 0 in f32.
+#[test]
+fn bounds_of_a_small_matrix_with_one_large_eigenvalue() {
+    let scale = 1e-30;
+    let diagonal: Vec<f64> = (0..10).map(|k| if k == 9 { 1000.0 * scale } else { scale }).collect();
+    let a = CsrTensor::<2>::from_diagonal(dense(&diagonal, [10], DType::F32));
+    let degree = 5;
+    let p = polynomial(&a, degree).try_apply(dense(&[1.0; 10], [10, 1], DType::F32)).unwrap();
+    // Between 1 and 1100: `1 - t p(t)` is at most 1 / T_6(1101 / 1099).
+    let bound = 1.0 / ((degree + 1) as f64 * (1101.0f64 / 1099.0).acosh()).cosh();
+    for (t, p) in diagonal.iter().zip(p.into_data().iter::<f64>()) {
+        assert!((1.0 - t * p).abs() <= bound * (1.0 + 1e-3), "{t:e} {p:e}");
     }
 }
 

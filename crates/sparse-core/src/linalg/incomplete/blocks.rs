@@ -24,8 +24,8 @@ pub(super) fn blocks<T: Float + Element<Acc = T>, I: Index>(a: Matrix<'_, T, I>,
     });
     let mut slots = out.iter_mut();
     for inverses in inverses {
-        let inverses = inverses.map_err(|(row, pivot)| {
-            a.pivot(&format!("the block of the rows from {} on must be regular", row / size * size), row, pivot)
+        let inverses = inverses.map_err(|Trouble { rule, row, number }| {
+            a.pivot(&format!("the block of the rows from {} on must {rule}", row / size * size), row, number)
         })?;
         // In this order no slot is taken without a number for it.
         inverses.into_iter().flatten().zip(slots.by_ref()).for_each(|(x, slot)| *slot = T::nearest(x));
@@ -33,13 +33,20 @@ pub(super) fn blocks<T: Float + Element<Acc = T>, I: Index>(a: Matrix<'_, T, I>,
     Ok((ptr, idx, out))
 }
 
+/// A number that is no use, and its row.
+struct Trouble {
+    rule: &'static str,
+    row: usize,
+    number: f64,
+}
+
 /// The inverse of the block `[n, n]` whose first row is `start`, by Gauss and Jordan with the largest pivot of each
-/// column; else the row of a pivot that is no use, and that pivot.
+/// column.
 fn inverse<T: Float + Element<Acc = T>, I: Index>(
     a: &Matrix<'_, T, I>,
     start: usize,
     n: usize,
-) -> core::result::Result<Vec<f64>, (usize, f64)> {
+) -> core::result::Result<Vec<f64>, Trouble> {
     let (mut own, mut out) = (vec![0.0; n * n], vec![0.0; n * n]);
     for r in 0..n {
         out[r * n + r] = 1.0;
@@ -54,7 +61,7 @@ fn inverse<T: Float + Element<Acc = T>, I: Index>(
         let best = (k..n).max_by(|x, y| size(x).total_cmp(&size(y)).then(y.cmp(x))).unwrap_or(k);
         let pivot = own[best * n + k];
         if pivot == 0.0 || !pivot.recip().is_finite() || !pivot.is_finite() {
-            return Err((start + k, pivot));
+            return Err(Trouble { rule: "be regular", row: start + k, number: pivot });
         }
         for list in [&mut own, &mut out] {
             for c in 0..n {
@@ -71,5 +78,9 @@ fn inverse<T: Float + Element<Acc = T>, I: Index>(
             }
         }
     }
-    Ok(out)
+    let rounded = |x: &f64| Matrix::<T, I>::rounded(*x);
+    match out.iter().map(rounded).position(|x| !x.is_finite()) {
+        None => Ok(out),
+        Some(k) => Err(Trouble { rule: "have a finite inverse", row: start + k / n, number: rounded(&out[k]) }),
+    }
 }

@@ -32,6 +32,10 @@ pub(super) fn cholesky<T: Float + Element<Acc = T>, I: Index>(a: Matrix<'_, T, I
         }
         idx[start..].iter().for_each(|col| line[col.to_usize()] = 0.0);
         let pivot = pivot.sqrt();
+        if Matrix::<T, I>::rounded(pivot) == 0.0 {
+            return Err(a.pivot("a pivot must have a root that is not zero", r, 0.0));
+        }
+        a.finite(r, factor[start..].iter().copied().chain([pivot]))?;
         idx.push(I::from_usize(r));
         factor.push(pivot);
         pivots.push(pivot);

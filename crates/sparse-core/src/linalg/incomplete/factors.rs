@@ -22,7 +22,8 @@ pub enum Incomplete {
     Threshold {
         /// Most elements of a row on each side of the diagonal.
         fill: usize,
-        /// Elements that are smaller than this part of the length of their row of the matrix are left out.
+        /// Elements that are smaller than this part of the Euclidean norm of their row of the matrix are left out,
+        /// those of `L` by their size before they are divided by a pivot.
         drop: f64,
     },
     /// The inverses of the dense blocks on the diagonal; the last one may be smaller.
@@ -37,11 +38,14 @@ pub enum Incomplete {
 /// IC(0): for each stored `k <= i` `l_ik = (a_ik - sum over j < k of l_ij l_kj) / l_kk`, and `l_ii` is the root of
 /// that difference (Meijerink and van der Vorst 1977); a shift as Manteuffel (1980) has it. ILU(0) and ILUT: Saad,
 /// "Iterative methods for sparse linear systems", 2003, algorithms 10.4 and 10.6. Time: for each element of the result
-/// in row `i` and column `k < i`, the elements of row `k`. Blocks: `rows * size^2`. One thread, but for blocks.
+/// in row `i` and column `k < i`, the elements of row `k`; of ILUT also for those that row `i` has while it is
+/// eliminated and that do not stay, so at most `rows^2 (fill + log rows)`. Blocks: `rows * size^2`. One thread, but for
+/// blocks.
 ///
 /// # Errors
 ///
-/// `Invalid` with the row of a pivot that is zero, not stored or not finite, or of IC(0) not positive. `Overflow` if
+/// `Invalid` with the row of a pivot that is zero, not stored or not finite, or of IC(0) not positive, and of another
+/// element of the result, or of the matrix of ILUT, that is not finite; all of this in the element type. `Overflow` if
 /// the result has more elements than an index can count.
 ///
 /// # Panics

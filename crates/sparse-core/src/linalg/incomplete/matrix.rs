@@ -36,7 +36,20 @@ impl<'a, T: Float + Element<Acc = T>, I: Index> Matrix<'a, T, I> {
         })
     }
 
-    /// The diagonal element of a row in a factor must be usable.
+    /// The number that the result has of `x`.
+    pub fn rounded(x: f64) -> f64 {
+        T::wide(T::nearest(x))
+    }
+
+    /// Checks that the result can have these numbers in row `r`.
+    pub fn finite(&self, r: usize, numbers: impl IntoIterator<Item = f64>) -> Result<()> {
+        match numbers.into_iter().map(Self::rounded).find(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(x) => Err(self.pivot("the elements must be finite", r, x)),
+        }
+    }
+
+    /// About a number of row `r` that is no use, mostly its pivot.
     pub fn pivot(&self, what: &str, r: usize, pivot: f64) -> SparseError {
         SparseError::invalid(self.op, format!("{what}, got {pivot:e} in row {r}"))
     }

@@ -42,7 +42,7 @@ pub fn solve_triangular<T: Float + Element<Acc = T>, I: Index>(
         pivots_are_there(a, values, triangle)
     } else {
         let work = (a.idx.len() + rows).saturating_mul(width);
-        let threads = par::big_pieces(work).min(width.div_ceil(LEAST));
+        let threads = par::big_pieces(work).min(width / LEAST);
         match plan {
             _ if threads > 1 => by_columns(a, values, triangle, (b, width), threads, out),
             Some(plan) if par::threads() > 1 => by_levels(&plan.0, values, triangle, (b, width), out),

@@ -91,6 +91,6 @@ pub fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor
     if rows == cols {
         return Ok(());
     }
-    let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
+    let rule = "the matrix must be square, got {left:1} rows and {right:1} columns";
     Err(SparseError::shape_mismatch(op, rule, [rows], [cols]))
 }
