@@ -254,7 +254,7 @@ fn numbers_that_the_type_does_not_hold() {
     };
     let ilut = Incomplete::Threshold { fill: 2, drop: 0.0 };
     for how in [Incomplete::Lu, ilut] {
-        told([1.0, 1e-23, 1e-23, 0.0], how, "a pivot must be finite and not zero, got 0e0 in row 1");
+        told([1.0, 1e-23, 1e-23, 0.0], how, "a pivot must be finite and not zero, got -0e0 in row 1");
         told([1e-38, 1e20, 1e20, 1.0], how, "a pivot must be finite and not zero, got -inf in row 1");
         told([1e-38, 0.0, 1e20, 1.0], how, "the elements must be finite, got inf in row 1");
     }

@@ -179,7 +179,7 @@ fn what_they_refuse() {
         told(trouble, "invalid", "row 1");
     }
     let thin = of([[1.0, 1e-23], [1e-23, 0.0]]);
-    told(try_ilut(&thin, 2, 0.0), "invalid", "got 0e0 in row 1");
+    told(try_ilut(&thin, 2, 0.0), "invalid", "got -0e0 in row 1");
     for wrong in [f32::NAN, f32::INFINITY] {
         let loose = of([[1.0, 0.0], [wrong, 1.0]]);
         told(try_ilut(&loose, 2, 0.1), "invalid", "the elements must be finite");
