@@ -64,11 +64,15 @@ pub(super) fn checked(op: &'static str, a: &CsrTensor<2>) -> Result<CsrTensor<2>
     Ok(a.with_rows(a.rows().clone(), Fill::Zero))
 }
 
-/// The sizes of what is added into the rows of `P^T A P`, where `restrict` is `P^T`: its squares times those of `A`.
+/// The sizes of what is added into the rows of `P^T A P`, where `restrict` is `P^T`: the mean of those of `A`, weighted
+/// with the squares of `P`. A sum would shrink from level to level, and rounding does not.
 pub(super) fn coarse_sizes(at: &Matrix, restrict: &CsrTensor<2>) -> Result<Vec<f64>> {
     let squares = restrict.with_rows(restrict.rows().clone().square(), Fill::Zero);
-    let sizes = numbers(at.diagonal.sizes.clone(), [at.rows(), 1], &at.a.device(), at.a.dtype());
-    Ok(read_data(squares.try_matmul(sizes)?).iter::<f64>().collect())
+    let pairs = at.diagonal.sizes.iter().flat_map(|size| [*size, 1.0]).collect();
+    let pairs = numbers(pairs, [at.rows(), 2], &at.a.device(), at.a.dtype());
+    let sums: Vec<f64> = read_data(squares.try_matmul(pairs)?).iter::<f64>().collect();
+    // Columns of `P` are hardly longer than 1.
+    Ok(sums.chunks(2).map(|sums| sums[0] / sums[1].clamp(f64::MIN_POSITIVE, 1.0)).collect())
 }
 
 /// The inverse of a coarsest matrix, or what is one where the system has a solution: the pseudo-inverse of

@@ -158,7 +158,7 @@ fn what_is_refused() {
         told(config.try_setup(&half), "unsupported_dtype", "f16");
     }
     told(config.try_setup(&good.add_scalar(1.0)), "fill_mismatch", "AmgConfig::setup");
-    let undefined = config.try_setup(&good.with_fill(Fill::Undefined)).unwrap();
+    let undefined = config.try_setup(&good.clone().with_fill(Fill::Undefined)).unwrap();
     let one = || Tensor::<2>::ones([2, 1], options);
     assert_eq!(numbers(undefined.try_apply(one()).unwrap()), numbers(config.setup(&good).try_apply(one()).unwrap()));
     let candidates = |rows: usize, cols: usize| Tensor::<2>::ones([rows, cols], options);
