@@ -19,7 +19,9 @@ const MARGIN: f64 = 1.1;
 pub(super) fn spectral_radius(at: &Matrix) -> f64 {
     let (host, diagonal) = (&at.host, &at.diagonal);
     let found = multigrid::spectral_radius(host.ptr(), host.idx(), host.values(), &diagonal.numbers, STEPS);
-    if found > 0.0 { (MARGIN * found).min(diagonal.bound) } else { diagonal.bound }
+    let bound = if found > 0.0 { (MARGIN * found).min(diagonal.bound) } else { diagonal.bound };
+    // It is 1 at least, but for rows whose diagonal is rounding: these are hardly relaxed.
+    bound.max(1.0)
 }
 
 /// `I - factor D^-1 A`.
