@@ -122,8 +122,7 @@ proptest! {
         // The same operations in the same order: the same numbers, and of equal ones the first stay.
         for drop in [0.0, 0.02, 0.06] {
             let rounded = |r: usize, c: usize| at(r, c).round();
-            let cases: [(usize, &dyn Fn(usize, usize) -> f64); 2] = [(size - 1, &at), (size, &rounded)];
-            for (fill, at) in cases {
+            for (fill, at) in [(size - 1, &at as &dyn Fn(usize, usize) -> f64), (size, &rounded)] {
                 let got = factors(&sparse(n, at), Incomplete::Threshold { fill, drop }).unwrap();
                 prop_assert_eq!(dense(n, &got), ilut(n, at, fill, drop));
             }
