@@ -45,7 +45,7 @@ fn random(seed: u64, nodes: usize, edges: usize, negative: bool) -> Vec<(usize, 
     let potential: Vec<f64> = (0..nodes).map(|_| if negative { draw(9) as f64 } else { 0.0 }).collect();
     let mut list: Vec<_> = (0..edges).map(|_| (draw(nodes), draw(nodes), draw(6) as f64)).collect();
     list.iter_mut().for_each(|(row, col, weight)| *weight += potential[*row] - potential[*col]);
-    list.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    list.sort_by_key(|edge| (edge.0, edge.1));
     list.dedup_by_key(|edge| (edge.0, edge.1));
     list
 }
@@ -334,9 +334,12 @@ fn full_matchings_have_the_least_sum() {
         let mut draw = draws(seed);
         let rows = 1 + draw(6);
         let cols = rows + draw(3);
-        let edges: Vec<_> = (0..rows * cols)
-            .filter_map(|k| (draw(4) > 1).then(|| (k / cols, k % cols, draw(9) as f64 - 4.0)))
-            .collect();
+        let mut edges = vec![];
+        for k in 0..rows * cols {
+            if draw(4) > 1 {
+                edges.push((k / cols, k % cols, draw(9) as f64 - 4.0));
+            }
+        }
         let list: Vec<Vec<_>> = (0..rows)
             .map(|row| edges.iter().filter(|edge| edge.0 == row).map(|edge| (edge.1, edge.2)).collect())
             .collect();
