@@ -64,7 +64,7 @@ pub fn shortest_paths(
     par::each(jobs, &|_, (part, (distances, via))| {
         let reached = vec![(f64::INFINITY, -1); nodes];
         let mut search = Search { ptr, edges: &edges, waiting: Waiting::new(), reached };
-        let own = distances.chunks_exact_mut(nodes.max(1)).zip(via.chunks_exact_mut(nodes.max(1)));
+        let own = distances.chunks_exact_mut(nodes).zip(via.chunks_exact_mut(nodes));
         for (&source, (distances, via)) in sources[part].iter().zip(own) {
             search.run(source as usize, within);
             for ((distance, via), found) in distances.iter_mut().zip(via.iter_mut()).zip(&search.reached) {
@@ -249,10 +249,7 @@ pub fn row_of(ptr: Ids<'_>, at: usize) -> usize {
 
 /// The sums of the weights along the paths.
 fn resum(ptr: Ids<'_>, weights: &[f64], distances: &mut [f64], via: &[i64]) {
-    let mut order: Vec<usize> = (0..via.len()).filter(|&node| via[node] >= 0).collect();
-    let depth = depths(ptr, via);
-    order.sort_unstable_by_key(|&node| (depth[node], node));
-    for node in order {
+    for node in by_depth(ptr, via, |depth| depth) {
         let at = via[node] as usize;
         distances[node] = distances[row_of(ptr, at)] + weights[at];
     }
@@ -278,6 +275,14 @@ fn depths(ptr: Ids<'_>, via: &[i64]) -> Vec<usize> {
     depth
 }
 
+/// The nodes behind a last element, sorted by a key of how many elements their paths have.
+fn by_depth<K: Ord>(ptr: Ids<'_>, via: &[i64], key: impl Fn(usize) -> K) -> Vec<usize> {
+    let depth = depths(ptr, via);
+    let mut order: Vec<usize> = (0..via.len()).filter(|&node| via[node] >= 0).collect();
+    order.sort_unstable_by_key(|&node| (key(depth[node]), node));
+    order
+}
+
 /// The gradient of the weights from that of the distances, 0 where there is none: an element gets the gradients of all
 /// nodes whose path it is on. In the order of the sources. `O(sources nodes log(nodes))`.
 pub fn path_gradients(ptr: Ids<'_>, edges: usize, via: &[i64], grads: &[f64]) -> Vec<f64> {
@@ -285,10 +290,7 @@ pub fn path_gradients(ptr: Ids<'_>, edges: usize, via: &[i64], grads: &[f64]) ->
     let mut out = vec![0.0; edges];
     for (via, grads) in via.chunks_exact(nodes.max(1)).zip(grads.chunks_exact(nodes.max(1))) {
         let mut sums = grads.to_vec();
-        let depth = depths(ptr, via);
-        let mut order: Vec<usize> = (0..nodes).filter(|&node| via[node] >= 0).collect();
-        order.sort_unstable_by_key(|&node| (Reverse(depth[node]), node));
-        for node in order {
+        for node in by_depth(ptr, via, Reverse) {
             let at = via[node] as usize;
             out[at] += sums[node];
             sums[row_of(ptr, at)] += sums[node];

@@ -5,15 +5,15 @@ use sparse_autograd::gradcheck;
 use sparse_tensor::data::*;
 use sparse_tensor::{CooTensor, CsrTensor, SparseError};
 
-fn ints<const D: usize>(tensor: Tensor<D, Int>) -> Vec<i64> {
+pub fn ints<const D: usize>(tensor: Tensor<D, Int>) -> Vec<i64> {
     tensor.into_data().convert::<i64>().iter().collect()
 }
 
-fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+pub fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.into_data().convert::<f64>().iter().collect()
 }
 
-fn kinds<T>(result: Result<T, SparseError>, kind: &str, parts: &[&str]) {
+pub fn kinds<T>(result: Result<T, SparseError>, kind: &str, parts: &[&str]) {
     let trouble = result.err().expect("an error");
     let text = trouble.to_string();
     assert!(trouble.kind() == kind && parts.iter().all(|part| text.contains(part)), "{text}: {kind} {parts:?}");

@@ -1,26 +1,13 @@
 //! Shortest paths, searches, spanning trees, flows and matchings: against plain algorithms on small random graphs, and
 //! what is refused.
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use crate::algorithms::{floats, ints, kinds as refused};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_autograd::gradcheck;
 use sparse_tensor::data::*;
-use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseError};
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 const NONE: f64 = f64::INFINITY;
-
-fn ints<const D: usize>(tensor: Tensor<D, Int>) -> Vec<i64> {
-    tensor.into_data().convert::<i64>().iter().collect()
-}
-
-fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
-    tensor.into_data().convert::<f64>().iter().collect()
-}
-
-fn refused<T>(result: Result<T, SparseError>, kind: &str, parts: &[&str]) {
-    let trouble = result.err().expect("an error");
-    let text = trouble.to_string();
-    assert!(trouble.kind() == kind && parts.iter().all(|part| text.contains(part)), "{text}: {kind} {parts:?}");
-}
 
 fn graph(edges: &[(usize, usize, f64)], nodes: usize) -> CsrTensor<2> {
     let ends: Vec<_> = edges.iter().map(|&(row, col, _)| (row, col)).collect();
