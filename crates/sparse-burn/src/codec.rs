@@ -6,7 +6,10 @@
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Triangle, TrianglePlan};
+use sparse_core::{
+    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Triangle,
+    TrianglePlan,
+};
 
 /// What is known of a tensor without its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,6 +186,27 @@ impl Plain for Incomplete {
             3 => Self::Blocks { size },
             _ => panic!("{BROKEN}"),
         }
+    }
+}
+
+/// Steps as four numbers: the choice, and its places; none is 0.
+impl Plain for ColumnPass {
+    fn put(&self, numbers: &mut Vec<ScalarIr>) {
+        let steps = self.steps.iter().flat_map(|step| match *step {
+            ColumnStep::Add { x, scale, y } => [0, x.map_or(0, |x| x + 1), y, scale],
+            ColumnStep::Times { x, y } => [1, x, y, 0],
+        });
+        steps.collect::<Vec<usize>>().put(numbers);
+        self.kept.put(numbers);
+        self.dots.concat().put(numbers);
+    }
+    fn take(next: &mut impl FnMut() -> ScalarIr) -> Self {
+        let step = |step: &[usize; 4]| match *step {
+            [0, x, y, scale] => ColumnStep::Add { x: x.checked_sub(1), scale, y },
+            [_, x, y, _] => ColumnStep::Times { x, y },
+        };
+        let (steps, kept, dots) = (Vec::take(next), Vec::take(next), Vec::<usize>::take(next));
+        Self { steps: steps.as_chunks().0.iter().map(step).collect(), kept, dots: dots.as_chunks().0.to_vec() }
     }
 }
 

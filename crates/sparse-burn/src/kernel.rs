@@ -21,7 +21,9 @@ use crate::kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Result, Triangle, TrianglePlan};
+use sparse_core::{
+    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, Triangle, TrianglePlan,
+};
 
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
@@ -302,6 +304,12 @@ kernels! {
     solve_triangular SolveTriangular(
         op: &'static str, view: Rows, values: Tensor<2>, triangle: Triangle, plan: Option<TrianglePlan>, b: Tensor<2>,
     ) -> Result<Tensor<2>>;
+
+    /// Linear combinations of columns `[systems, n, F]` of f32 or f64, and dot products of them, in one pass; a scale is
+    /// `[systems, 1, F]`. The results that are kept, then for each pair its dot products `[systems, 1, F]`.
+    column_pass PassColumns(
+        pass: ColumnPass, vectors: Vec<Tensor<3>>, scales: Vec<Tensor<3>>,
+    ) -> Vec<Tensor<3>>;
 
     /// Incomplete factors of a square matrix, or inverses of its blocks, as one matrix: values `[nnz, 1]` of f32 or
     /// f64. The columns of each row ascend. An error names a row whose pivot is of no use.

@@ -7,7 +7,8 @@ use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_core::{
-    Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Triangle, TrianglePlan,
+    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Triangle,
+    TrianglePlan,
 };
 use std::any::{Any, TypeId};
 
@@ -133,6 +134,7 @@ plain!(
     f64,
     &'static str,
     BinaryOp,
+    ColumnPass,
     ConcatAxis,
     DType,
     Activation,

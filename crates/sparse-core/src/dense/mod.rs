@@ -1,16 +1,19 @@
-//! What layers do to dense arrays between products: one pass over memory, on all threads.
+//! What layers and solvers do to dense arrays between products: one pass over memory, on all threads.
 
 mod activation;
+mod columns;
 mod dropout;
 mod relu;
 
 pub use activation::{Activation, activate, activate_backward};
+pub use columns::{ColumnPass, ColumnStep, column_pass};
 pub(crate) use dropout::dropout_at;
 pub use dropout::{Dropout, dropout};
 pub use relu::{bias_relu, relu_backward};
 
 pub(crate) mod dynamic {
     pub use super::activation::dynamic::*;
+    pub use super::columns::dynamic::*;
     pub use super::dropout::dynamic::*;
     pub use super::relu::dynamic::*;
 }

@@ -1,7 +1,8 @@
 //! Sparse matrix times vector.
 //!
 //! A loop over short rows mispredicts the end of each, and then reads little at a time. So a block of products is made
-//! without regard to rows, with gather instructions, and its rows are added afterwards.
+//! without regard to rows, with gather instructions, and its rows are added afterwards: one by one, or where several
+//! short rows have one length, as in a matrix of a grid, without vectors of which most lanes are empty.
 
 use super::compressed::Compressed;
 use crate::epilogue::Epilogue;
@@ -97,16 +98,72 @@ impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
                 *out.next().expect("one for each row") = T::narrow(sum);
             } else {
                 self.products(low, &mut block[..below(rest[rows - 1], low)]);
-                let mut first = 0;
-                for (high, out) in rest[..rows].iter().zip(&mut out) {
-                    let last = below(*high, low);
-                    *out = T::narrow(contiguous_sum::<T::Acc, S>(simd, &block, first, last));
-                    first = last;
+                let (mut first, mut done) = (0, 0);
+                while done < rows {
+                    let next = &ptr[row + done..=row + rows];
+                    if let Some(sums) = equal_rows::<T, I>(next, &block[first..]) {
+                        for (sum, out) in sums.into_iter().zip(&mut out) {
+                            *out = T::narrow(sum);
+                        }
+                        (first, done) = (below(next[EQUAL], low), done + EQUAL);
+                        continue;
+                    }
+                    for (high, out) in next[1..].iter().take(EQUAL).zip(&mut out) {
+                        let last = below(*high, low);
+                        *out = T::narrow(contiguous_sum::<T::Acc, S>(simd, &block, first, last));
+                        (first, done) = (last, done + 1);
+                    }
                 }
             }
             row += rows.max(1);
         }
     }
+}
+
+/// Rows that are added together if they have one length.
+const EQUAL: usize = 8;
+
+/// The sums of the next [`EQUAL`] rows, whose products begin in `block`, if these are short and of one length.
+#[inline(always)]
+fn equal_rows<T: Element, I: Index>(ptr: &[I], block: &[T::Acc]) -> Option<[T::Acc; EQUAL]> {
+    let ptr = ptr.first_chunk::<{ EQUAL + 1 }>()?;
+    let length = ptr[1].to_usize().wrapping_sub(ptr[0].to_usize());
+    let other = (1..EQUAL).fold(0, |other, k| other | (ptr[k + 1].to_usize().wrapping_sub(ptr[k].to_usize()) ^ length));
+    if other != 0 {
+        return None;
+    }
+    match length {
+        1 => Some(short_sums::<T, 1>(block)),
+        2 => Some(short_sums::<T, 2>(block)),
+        3 => Some(short_sums::<T, 3>(block)),
+        4 => Some(short_sums::<T, 4>(block)),
+        5 => Some(short_sums::<T, 5>(block)),
+        6 => Some(short_sums::<T, 6>(block)),
+        7 => Some(short_sums::<T, 7>(block)),
+        8 => Some(short_sums::<T, 8>(block)),
+        _ => None,
+    }
+}
+
+/// The sums of rows of `L` products, at most 8, in the order of [`contiguous_sum`]: what lies half of 8 apart is added,
+/// then a quarter, .. Zero is added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
+#[inline(always)]
+fn short_sums<T: Element, const L: usize>(block: &[T::Acc]) -> [T::Acc; EQUAL] {
+    let (rows, _) = block.as_chunks::<L>();
+    let rows: &[[T::Acc; L]; EQUAL] = rows.first_chunk().expect("a block is longer than these rows");
+    let mut sums = [T::ACC_ZERO; EQUAL];
+    for (sum, row) in sums.iter_mut().zip(rows) {
+        let mut x = *row;
+        let mut half = 4;
+        while half > 0 {
+            for j in 0..half.min(L.saturating_sub(half)) {
+                x[j] = T::add(x[j], x[j + half]);
+            }
+            half /= 2;
+        }
+        *sum = T::add(x[0], T::ACC_ZERO);
+    }
+    sums
 }
 
 /// How far a row pointer is from an earlier one.

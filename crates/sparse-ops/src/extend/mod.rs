@@ -63,9 +63,9 @@ pub mod kernel {
     use burn::tensor::Tensor;
 
     pub use sparse_burn::kernel::{
-        compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular, triangle_plan,
+        column_pass, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular, triangle_plan,
     };
-    pub use sparse_burn::{Incomplete, Triangle, TrianglePlan};
+    pub use sparse_burn::{ColumnPass, ColumnStep, Incomplete, Triangle, TrianglePlan};
 
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`.

@@ -1,5 +1,6 @@
 //! Stabilised bi-conjugate gradients, for any square matrix.
 
+use super::pass::Pass;
 use super::system::{Point, System};
 use super::vectors::{Vectors, dot, norm, random, ratio};
 use super::watch::Watch;
@@ -12,7 +13,10 @@ use sparse_ops::Result;
 pub fn sweep(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watch<'_>) -> Result<Vectors> {
     let Point { mut x, mut residual, .. } = point;
     let n = residual.dims()[1];
-    let shadow = if attempt == 0 { residual.clone() } else { random(attempt, n, &residual) };
+    let shadow = match attempt {
+        0 => residual.clone(),
+        _ => residual.zeros_like() + random(attempt, n, &residual),
+    };
     let (size, mut rho) = (norm(&residual), dot(&shadow, &residual));
     let mut direction = residual.clone();
     let mut open = system.open(&size);
@@ -20,22 +24,38 @@ pub fn sweep(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watc
         let near = system.precondition(&direction)?;
         let image = system.apply(&near)?;
         let alpha = ratio(rho.clone(), dot(&shadow, &image)) * open.clone();
-        let half = residual - image.clone() * alpha.clone();
+        let mut pass = Pass::default();
+        let [own, way] = [residual, image.clone()].map(|vector| pass.vector(vector));
+        let half = pass.add(own, alpha.clone().neg(), way);
+        let ([half], []) = pass.run([half], []);
         let near_half = system.precondition(&half)?;
         let half_image = system.apply(&near_half)?;
-        let omega = ratio(dot(&half_image, &half), dot(&half_image, &half_image)) * open;
-        x = x + near * alpha.clone() + near_half * omega.clone();
-        residual = half - half_image * omega.clone();
-        let size = norm(&residual);
+        let mut pass = Pass::default();
+        let [own, way] = [half.clone(), half_image.clone()].map(|vector| pass.vector(vector));
+        let ([], [along, square]) = pass.run([], [[way, own], [way, way]]);
+        let omega = ratio(along, square) * open;
+        let mut pass = Pass::default();
+        let [old, near, near_half, half, way, other] =
+            [x, near, near_half, half, half_image, shadow.clone()].map(|vector| pass.vector(vector));
+        let old = pass.add(old, alpha.clone(), near);
+        let old = pass.add(old, omega.clone(), near_half);
+        let own = pass.add(half, omega.clone().neg(), way);
+        let squares;
+        ([x, residual], squares) = pass.run([old, own], [[own, own], [other, own]]);
+        let [square, next] = squares;
+        let size = square.sqrt();
         // A column whose two lengths are 0 does the same for ever.
         let moved = alpha.clone().abs() + omega.clone().abs();
         if watch.ends_or_sticks(&size, &moved, |moved| moved == 0.0) {
             return Ok(x);
         }
         open = system.open(&size);
-        let next = dot(&shadow, &residual);
         let beta = ratio(next.clone(), rho) * ratio(alpha, omega.clone());
-        direction = residual.clone() + (direction - image * omega) * beta;
+        let mut pass = Pass::default();
+        let [own, way, image] = [residual.clone(), direction, image].map(|vector| pass.vector(vector));
+        let way = pass.add(way, omega.neg(), image);
+        let way = pass.add(own, beta, way);
+        ([direction], []) = pass.run([way], []);
         rho = next;
     }
 }

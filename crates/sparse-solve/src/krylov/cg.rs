@@ -1,5 +1,6 @@
 //! Conjugate gradients, for symmetric positive definite matrices.
 
+use super::pass::Pass;
 use super::system::{Point, System};
 use super::vectors::{Vectors, dot, indicator, norm, ratio};
 use super::watch::Watch;
@@ -11,10 +12,10 @@ const ASKED: &str = "the matrix and the preconditioner must be symmetric positiv
 /// Hestenes and Stiefel 1952, with a preconditioner.
 pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
     let Point { mut x, mut residual, .. } = point;
-    let z = system.precondition(&residual)?;
-    let (mut size, mut rz) = (norm(&residual), dot(&residual, &z));
+    let scaling = system.scaling();
+    let mut direction = system.precondition(&residual)?;
+    let (mut size, mut rz) = (norm(&residual), dot(&residual, &direction));
     let mut open = system.open(&size);
-    let mut direction = z;
     // Counts iterations in which the matrix is not positive definite. The largest number of `b` is 1 here. Squares of
     // far smaller ones may underflow, which is no sign of it.
     let mut indefinite = rz.zeros_like();
@@ -24,16 +25,43 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         let told = open.clone() * indicator(size.greater_elem(1e-15), &open);
         indefinite = indefinite + indicator(curvature.clone().lower_equal_elem(0.0), &open) * told;
         let length = ratio(rz.clone(), curvature) * open.clone();
-        x = x + direction.clone() * length.clone();
-        residual = residual - image * length;
-        size = norm(&residual);
+        let mut pass = Pass::default();
+        let [old, own, way, image] = [x, residual, direction.clone(), image].map(|vector| pass.vector(vector));
+        let old = pass.add(old, length.clone(), way);
+        let own = pass.add(own, length.neg(), image);
+        // A scaling needs no pass of its own.
+        let near = match &scaling {
+            Some(scaling) => {
+                let scaling = pass.vector(scaling.clone());
+                pass.times(scaling, own)
+            }
+            None => own,
+        };
+        let squares;
+        ([x, residual], squares) = pass.run([old, own], [[own, own], [own, near]]);
+        let [square, mut next] = squares;
+        size = square.sqrt();
         if watch.ends_unless(&size, &indefinite, ASKED) {
             return Ok(x);
         }
         open = system.open(&size);
-        let z = system.precondition(&residual)?;
-        let next = dot(&residual, &z);
-        direction = z + direction * ratio(next.clone(), rz);
+        let mut pass = Pass::default();
+        let near = match &scaling {
+            Some(scaling) => {
+                let [scaling, own] = [scaling.clone(), residual.clone()].map(|vector| pass.vector(vector));
+                pass.times(scaling, own)
+            }
+            None => {
+                let z = system.precondition(&residual)?;
+                if system.is_preconditioned() {
+                    next = dot(&residual, &z);
+                }
+                pass.vector(z)
+            }
+        };
+        let way = pass.vector(direction);
+        let way = pass.add(near, ratio(next.clone(), rz), way);
+        ([direction], []) = pass.run([way], []);
         rz = next;
     }
 }

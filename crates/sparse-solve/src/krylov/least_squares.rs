@@ -1,5 +1,6 @@
 //! Least squares, for matrices of any shape. The residual of a method is that of the normal equations, `A^T (b - A x)`.
 
+use super::pass::Pass;
 use super::system::{Point, System};
 use super::vectors::{Numbers, Vectors, dot, hypot, norm, ratio, unit};
 use super::watch::Watch;
@@ -14,17 +15,24 @@ pub fn cgls(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<
     loop {
         let image = system.apply(&direction)?;
         let length = ratio(gamma.clone(), dot(&image, &image)) * open.clone();
-        x = x + direction.clone() * length.clone();
-        residual = residual - image * length;
+        let mut pass = Pass::default();
+        let [old, own, way, image] = [x, residual, direction.clone(), image].map(|vector| pass.vector(vector));
+        let old = pass.add(old, length.clone(), way);
+        let own = pass.add(own, length.neg(), image);
+        let square;
+        ([x, residual], [square]) = pass.run([old, own], [[own, own]]);
         let normal = system.apply_transposed(&residual)?;
-        let (size, left) = (norm(&normal), norm(&residual));
+        let (size, left) = (norm(&normal), square.sqrt());
         if watch.ends_at(&size, &left) {
             return Ok(x);
         }
         open = system.open_at(&size, &left);
         let z = system.precondition(&normal)?;
         let next = dot(&normal, &z);
-        direction = z + direction * ratio(next.clone(), gamma);
+        let mut pass = Pass::default();
+        let [near, way] = [z, direction].map(|vector| pass.vector(vector));
+        let way = pass.add(near, ratio(next.clone(), gamma), way);
+        ([direction], []) = pass.run([way], []);
         gamma = next;
     }
 }

@@ -1,5 +1,6 @@
 //! Minimal residuals, for symmetric matrices.
 
+use super::pass::Pass;
 use super::system::{Point, System};
 use super::vectors::{Vectors, dot, hypot, indicator, norm, ratio};
 use super::watch::Watch;
@@ -26,9 +27,14 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
     let mut open = system.open(&size);
     loop {
         let v = after * ratio(beta.ones_like(), beta.clone());
-        let mut image = system.apply(&v)? - before * ratio(beta.clone(), old_beta);
-        let alpha = dot(&v, &image);
-        image = image - own.clone() * ratio(alpha.clone(), beta.clone());
+        let mut pass = Pass::default();
+        let [image, old, own_unit] = [system.apply(&v)?, before, v.clone()].map(|vector| pass.vector(vector));
+        let image = pass.add(image, ratio(beta.clone(), old_beta).neg(), old);
+        let ([image], [alpha]) = pass.run([image], [[own_unit, image]]);
+        let mut pass = Pass::default();
+        let [image, last] = [image, own.clone()].map(|vector| pass.vector(vector));
+        let image = pass.add(image, ratio(alpha.clone(), beta.clone()).neg(), last);
+        let ([image], []) = pass.run([image], []);
         before = std::mem::replace(&mut own, image);
         after = system.precondition(&own)?;
         old_beta = beta;
@@ -46,9 +52,14 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         sin = ratio(beta.clone(), gamma.clone());
         let step = cos.clone() * left.clone() * open.clone();
         left = left * sin.clone();
-        let next = v - w_before * old_epsilon - w.clone() * delta;
-        w_before = std::mem::replace(&mut w, next * ratio(gamma.ones_like(), gamma));
-        x = x + w.clone() * step;
+        let mut pass = Pass::default();
+        let [v, old, last, point] = [v, w_before, w.clone(), x].map(|vector| pass.vector(vector));
+        let next = pass.add(v, old_epsilon.neg(), old);
+        let next = pass.add(next, delta.neg(), last);
+        let next = pass.add(None, ratio(gamma.ones_like(), gamma), next);
+        let point = pass.add(point, step, next);
+        w_before = w;
+        ([w, x], []) = pass.run([next, point], []);
         let size = left.clone().abs() * per_unit.clone();
         if watch.ends_unless(&size, &negative, ASKED) {
             return Ok(x);

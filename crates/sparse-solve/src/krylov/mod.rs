@@ -11,6 +11,7 @@ mod gmres;
 mod idr;
 mod least_squares;
 mod minres;
+mod pass;
 mod system;
 pub mod vectors;
 pub mod watch;

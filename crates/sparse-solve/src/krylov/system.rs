@@ -4,6 +4,7 @@ use super::vectors::{Numbers, Vectors, apply, from_host, largest, norm, random, 
 use super::watch::{Goal, OP};
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::{DType, Shape};
+use sparse_ops::extend::Exact;
 use sparse_ops::{Result, SparseError};
 
 /// The matrix, divided by its size where that is far from 1: squares of very small or large numbers would be 0 or
@@ -105,6 +106,14 @@ impl<'a> System<'a> {
         let Some(preconditioner) = self.preconditioner else { return Ok(x.clone()) };
         let out = self.times(apply(preconditioner, x)?);
         Ok(if self.transposed.is_some() { self.times(out) } else { out })
+    }
+
+    /// The preconditioner as numbers, if it is a diagonal and there is one column.
+    pub fn scaling(&self) -> Option<Vectors> {
+        let own = self.preconditioner?.scaling()?;
+        let [systems, _, width] = self.goal.dims();
+        let rows = own.dims()[0] / systems;
+        (width == 1 && own.dtype() == self.goal.dtype()).then(|| self.times(own.reshape(Exact([systems, rows, 1]))))
     }
 
     pub fn is_preconditioned(&self) -> bool {

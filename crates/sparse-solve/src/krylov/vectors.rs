@@ -3,14 +3,19 @@
 use crate::operator::LinearOperator;
 use burn::tensor::{Bool, Shape, Tensor, TensorData};
 use sparse_ops::Result;
-use sparse_ops::extend::{Exact, read_data, sum_dim};
+use sparse_ops::extend::kernel::{self, ColumnPass};
+use sparse_ops::extend::{Exact, is_gpu, read_data, sum_dim};
 
 pub type Vectors = Tensor<3>;
 /// A number for each column of each system.
 pub type Numbers = Tensor<3>;
 
 pub fn dot(a: &Vectors, b: &Vectors) -> Numbers {
-    sum_dim(a.clone() * b.clone(), 1)
+    if is_gpu(&a.device()) || a.dims() != b.dims() {
+        return sum_dim(a.clone() * b.clone(), 1);
+    }
+    let pass = ColumnPass { dots: vec![[0, 1]], ..ColumnPass::default() };
+    kernel::column_pass(&pass, [a, b].as_slice(), [].as_slice() as &[&Numbers]).remove(0)
 }
 
 pub fn norm(a: &Vectors) -> Numbers {

@@ -45,6 +45,11 @@ pub trait LinearOperator: Debug + Send + Sync {
         self.try_transposed()?.try_apply(x)
     }
 
+    /// Its diagonal `[n, 1]`, if it has nothing else: a solver then needs no pass for a product with it.
+    fn scaling(&self) -> Option<Tensor<2>> {
+        None
+    }
+
     /// The same without the tape.
     fn without_tape(&self) -> Operator;
 }
@@ -129,6 +134,10 @@ impl LinearOperator for Operator {
 
     fn try_apply_transposed(&self, x: Tensor<2>) -> Result<Tensor<2>> {
         self.0.try_apply_transposed(x)
+    }
+
+    fn scaling(&self) -> Option<Tensor<2>> {
+        self.0.scaling()
     }
 
     fn without_tape(&self) -> Operator {

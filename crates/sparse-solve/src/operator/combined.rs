@@ -58,6 +58,10 @@ impl LinearOperator for Diagonal {
         Ok(x * self.0.clone())
     }
 
+    fn scaling(&self) -> Option<Tensor<2>> {
+        Some(self.0.clone())
+    }
+
     fn try_transposed(&self) -> Result<Operator> {
         Ok(Operator::diagonal(self.0.clone()))
     }

@@ -5,8 +5,8 @@
 
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
-    Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, ReluBackward, SolveTriangular,
-    SortTriangle,
+    Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, PassColumns, ReluBackward,
+    SolveTriangular, SortTriangle,
 };
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
@@ -23,6 +23,7 @@ macro_rules! on_host {
 }
 
 on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: CubeTensor);
+on_host!(PassColumns: Vec<CubeTensor>);
 on_host!(Attend: (CubeTensor, Option<CubeTensor>));
 on_host!(SortTriangle: Option<TrianglePlan>);
 on_host!(SolveTriangular: Result<CubeTensor>);

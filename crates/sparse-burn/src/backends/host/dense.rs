@@ -2,7 +2,7 @@
 
 use super::elements_mut;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Activate, ActivateBackward, BiasRelu, DropValues, ReluBackward};
+use crate::kernel::{Activate, ActivateBackward, BiasRelu, DropValues, PassColumns, ReluBackward};
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, ElementVec, Values};
 
@@ -29,6 +29,22 @@ impl BiasRelu<HostTensor> {
         let Self { values, bias, relu } = self;
         let (width, bias) = (values.dims()[1], bias.as_ref().map(HostTensor::elements));
         changed(values, |values| dynamic::bias_relu(values, width, bias, relu))
+    }
+}
+
+impl PassColumns<HostTensor> {
+    pub(crate) fn host(self) -> Vec<TensorData> {
+        let Self { pass, vectors, scales } = self;
+        let Some(first) = vectors.first() else { return vec![] };
+        let ([systems, rows, width], dtype) = ([0, 1, 2].map(|d| first.dims()[d]), first.dtype());
+        let [vectors, scales] =
+            [&vectors, &scales].map(|list| list.iter().map(HostTensor::elements).collect::<Vec<_>>());
+        let results = dynamic::column_pass(&pass, &vectors, &scales, [systems, rows, width]);
+        let data = |(at, list): (usize, ElementVec)| {
+            let rows = if at < pass.kept.len() { rows } else { 1 };
+            list.data([systems, rows, width], dtype)
+        };
+        results.into_iter().enumerate().map(data).collect()
     }
 }
 

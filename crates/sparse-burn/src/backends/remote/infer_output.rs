@@ -81,6 +81,11 @@ results! {
         own.x.sized([size(&own.x, 0, own.transposed[0]), size(&own.y, 1, own.transposed[1])])
     };
     MoveRows -> Meta: |own| own.values.sized([count(&own.map), width(&own.values)]);
+    PassColumns -> Vec<Meta>: |own| {
+        let like = &own.vectors[0];
+        let sums = like.sized([like.dims[0], 1, like.dims[2]]);
+        own.pass.kept.iter().map(|_| like.clone()).chain(own.pass.dots.iter().map(|_| sums.clone())).collect()
+    };
     PlaceRows -> Meta: |own| own.values.sized([own.size, width(&own.values)]);
     PutBackward -> [Option<Meta>; 2]: |own| {
         let counts = own.put.target.counts();

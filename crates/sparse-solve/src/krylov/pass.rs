@@ -1,0 +1,109 @@
+//! What a method does between two products, as one walk over its vectors.
+
+use super::vectors::{Numbers, Vectors, dot};
+use sparse_ops::extend::is_gpu;
+use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
+
+/// A vector of a pass: one that is given, or the result of a step.
+#[derive(Clone, Copy)]
+pub struct Node(Place);
+
+#[derive(Clone, Copy)]
+enum Place {
+    Given(usize),
+    Made(usize),
+}
+
+/// Linear combinations of vectors, and dot products. On a CPU they are one pass over memory; on a GPU they are Burn's
+/// operations, which fusion makes one kernel.
+#[derive(Default)]
+pub struct Pass {
+    vectors: Vec<Vectors>,
+    scales: Vec<Numbers>,
+    steps: Vec<Step>,
+}
+
+enum Step {
+    Add { x: Option<Node>, scale: usize, y: Node },
+    Times { x: Node, y: Node },
+}
+
+impl Pass {
+    pub fn vector(&mut self, x: Vectors) -> Node {
+        self.vectors.push(x);
+        Node(Place::Given(self.vectors.len() - 1))
+    }
+
+    /// `x + scale y`, or `scale y`.
+    pub fn add(&mut self, x: impl Into<Option<Node>>, scale: Numbers, y: Node) -> Node {
+        let x = x.into();
+        self.scales.push(scale);
+        self.step(Step::Add { x, scale: self.scales.len() - 1, y })
+    }
+
+    /// `x y`, element by element.
+    pub fn times(&mut self, x: Node, y: Node) -> Node {
+        self.step(Step::Times { x, y })
+    }
+
+    fn step(&mut self, step: Step) -> Node {
+        self.steps.push(step);
+        Node(Place::Made(self.steps.len() - 1))
+    }
+
+    /// The results of `kept`, which were made in this order, and the dot products of `dots`.
+    pub fn run<const K: usize, const D: usize>(
+        self,
+        kept: [Node; K],
+        dots: [[Node; 2]; D],
+    ) -> ([Vectors; K], [Numbers; D]) {
+        if is_gpu(&self.vectors[0].device()) {
+            return self.by_steps(kept, dots);
+        }
+        let Self { vectors, scales, steps } = self;
+        let place = |node: Node| match node.0 {
+            Place::Given(at) => at,
+            Place::Made(step) => vectors.len() + step,
+        };
+        let step = |step: &Step| match *step {
+            Step::Add { x, scale, y } => ColumnStep::Add { x: x.map(place), scale, y: place(y) },
+            Step::Times { x, y } => ColumnStep::Times { x: place(x), y: place(y) },
+        };
+        let pass = ColumnPass {
+            steps: steps.iter().map(step).collect(),
+            kept: kept.iter().map(|node| place(*node) - vectors.len()).collect(),
+            dots: dots.iter().map(|pair| pair.map(place)).collect(),
+        };
+        let mut results = kernel::column_pass(&pass, vectors.as_slice(), scales.as_slice()).into_iter();
+        let mut next = || results.next().expect("a result for each");
+        (std::array::from_fn(|_| next()), std::array::from_fn(|_| next()))
+    }
+
+    fn by_steps<const K: usize, const D: usize>(
+        self,
+        kept: [Node; K],
+        dots: [[Node; 2]; D],
+    ) -> ([Vectors; K], [Numbers; D]) {
+        let Self { vectors, scales, steps } = self;
+        let mut made: Vec<Vectors> = vec![];
+        for step in steps {
+            let get = |node: Node| match node.0 {
+                Place::Given(at) => vectors[at].clone(),
+                Place::Made(step) => made[step].clone(),
+            };
+            let result = match step {
+                Step::Add { x, scale, y } => {
+                    let term = get(y) * scales[scale].clone();
+                    x.map_or(term.clone(), |x| get(x) + term)
+                }
+                Step::Times { x, y } => get(x) * get(y),
+            };
+            made.push(result);
+        }
+        let get = |node: Node| match node.0 {
+            Place::Given(at) => &vectors[at],
+            Place::Made(step) => &made[step],
+        };
+        (kept.map(|node| get(node).clone()), dots.map(|[x, y]| dot(get(x), get(y))))
+    }
+}
