@@ -6,7 +6,7 @@
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Triangle, TrianglePlan};
+use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Term, Triangle, TrianglePlan};
 
 /// What is known of a tensor without its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,6 +206,7 @@ macro_rules! choices {
 choices! {
     BinaryOp: [Add, Sub, Mul, Div];
     Extremum: [Max, Min];
+    Term: [Product, Sum];
     MergeRule: [Union, Intersection];
     Reduce: [Assign, Add, Mul, Mean, Amax, Amin];
 }
@@ -333,6 +334,7 @@ mod tests {
         returns(vec![3usize, 0, 7]);
         [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div].into_iter().for_each(returns);
         [Extremum::Max, Extremum::Min].into_iter().for_each(returns);
+        [Term::Product, Term::Sum].into_iter().for_each(returns);
         [MergeRule::Union, MergeRule::Intersection].into_iter().for_each(returns);
         Reduce::ALL.into_iter().for_each(returns);
         INTEGERS.into_iter().for_each(returns);

@@ -7,7 +7,7 @@ use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_core::{
-    Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Triangle, TrianglePlan,
+    Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Term, Triangle, TrianglePlan,
 };
 use std::any::{Any, TypeId};
 
@@ -138,6 +138,7 @@ plain!(
     Activation,
     Dropout,
     Extremum,
+    Term,
     Incomplete,
     MergeRule,
     ProductPlan,

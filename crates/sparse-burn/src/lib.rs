@@ -46,4 +46,4 @@ pub use read::{is_flex, is_gpu, is_remote, read_data};
 #[cfg(any(feature = "gpu", feature = "remote"))]
 pub use replay::device_reads;
 pub use replay::without_blocking;
-pub use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, Reduce, Triangle, TrianglePlan};
+pub use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, Reduce, Term, Triangle, TrianglePlan};

@@ -181,24 +181,24 @@ fn extrema(n: usize, nnz: usize, features: usize, random: &mut Random) {
     let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
     let label = format!("N={n} nnz={} F={features}", a.nnz());
     time(&format!("amax {label}"), || {
-        spmm_extremum(Extremum::Max, compressed, &values, &dense, 1, features, black_box(&mut out));
+        spmm_extremum((Extremum::Max, Term::Product), compressed, &values, &dense, 1, features, black_box(&mut out));
     });
     let (mut shares, mut value_grads) = (vec![1f32; n * features], vec![1f32; a.nnz()]);
     let pattern = (a.row_ptr(), a.col_idx());
     time(&format!("amax, shares {label}"), || {
         let own = black_box(&mut shares[..]);
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, own, None);
+        extremum_rows_backward(Term::Product, pattern, &values, &dense, &out, &grad, 1, features, own, None);
     });
     time(&format!("amax, shares and gradient of the values {label}"), || {
         let (own, grads) = (black_box(&mut shares[..]), Some(black_box(&mut value_grads[..])));
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, own, grads);
+        extremum_rows_backward(Term::Product, pattern, &values, &dense, &out, &grad, 1, features, own, grads);
     });
     let (ptr, idx, perm) = a.transpose();
     let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
     let mut dense_grad = vec![1f32; n * features];
     time(&format!("amax, gradient of the dense operand {label}"), || {
         let own = black_box(&mut dense_grad[..]);
-        extremum_cols_backward(transposed, &values, &dense, &out, &shares, 1, features, own);
+        extremum_cols_backward(Term::Product, transposed, &values, &dense, &out, &shares, 1, features, own);
     });
 }
 

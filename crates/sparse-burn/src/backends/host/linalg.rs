@@ -3,7 +3,7 @@
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
-    Attend, Factorize, Sddmm, SolveTriangular, SortTriangle, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
+    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, SolveTriangular, SortTriangle, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
     SpmmBackward,
 };
 use crate::kernel_args::RowsView;
@@ -99,6 +99,25 @@ impl SpgemmSampled<HostTensor> {
         let mask = (ptr.ids(), idx.ids());
         let out = dynamic::spgemm_sampled(mask, x.slices(), left, y.slices(), right, cols, plan.as_ref());
         out.data([idx.dims()[0], 1], x_values.dtype())
+    }
+}
+
+impl SampledExtremum<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { extremum, term, mask: (ptr, idx), x: (x, x_values), y: (y, y_values), cols } = self;
+        let (left, right) = ((x.slices(), x_values.elements()), (y.slices(), y_values.elements()));
+        let out = dynamic::sampled_extremum((extremum, term), (ptr.ids(), idx.ids()), left, right, cols);
+        out.data([idx.dims()[0], 1], x_values.dtype())
+    }
+}
+
+impl SampledExtremumBackward<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { term, mask, x: (x, x_values), y: (y, y_values), cols, results: [out, grad] } = self;
+        let (left, right) = ((x.slices(), x_values.elements()), (y.slices(), y_values.elements()));
+        let results = (out.elements(), grad.elements());
+        let grads = dynamic::sampled_extremum_backward(term, mask.slices(), left, right, cols, results);
+        grads.data([x.idx.dims()[0], 1], x_values.dtype())
     }
 }
 

@@ -87,6 +87,8 @@ results! {
         [0, 1].map(|k| own.needs[k].then(|| own.grad.sized([counts[k]])))
     };
     ReluBackward -> Meta: |own| own.grad.clone();
+    SampledExtremum -> Meta: |own| own.x.1.sized([count(&own.mask.1), 1]);
+    SampledExtremumBackward -> Meta: |own| own.x.1.sized([count(&own.x.0.idx), 1]);
     Scan -> Meta: |own| own.counts.sized([count(&own.counts) + 1]);
     Sddmm -> Meta: |own| own.x.sized([count(&own.rows), own.heads]);
     SegmentCumsum -> Meta: |own| own.values.clone();
