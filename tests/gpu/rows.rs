@@ -278,7 +278,8 @@ fn strided_operands_are_not_copied() {
                 let best = kernel::spmm_extremum(Extremum::Max, Term::Product, &view, values.clone(), x.clone());
                 let reads = || [values.clone(), x.clone(), best.clone()];
                 let ids = kernel::expand_ptr(&view.ptr, nnz);
-                let (shares, _) = kernel::extremum_rows_backward(Term::Product, ids, &view, reads(), grad.clone(), false);
+                let (shares, _) =
+                    kernel::extremum_rows_backward(Term::Product, ids, &view, reads(), grad.clone(), false);
                 let slopes = kernel::extremum_cols_backward(Term::Product, &back, reads(), shares.clone());
                 let product = spmm(&view, &values, &x);
                 let shifted = spmm(&view, &values, &repeated);

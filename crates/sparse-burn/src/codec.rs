@@ -6,7 +6,9 @@
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Term, Triangle, TrianglePlan};
+use sparse_core::{
+    Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Term, Triangle, TrianglePlan,
+};
 
 /// What is known of a tensor without its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]

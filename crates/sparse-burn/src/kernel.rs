@@ -21,7 +21,9 @@ use crate::kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
-use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Result, Term, Triangle, TrianglePlan};
+use sparse_core::{
+    Activation, BinaryOp, Dropout, Extremum, Incomplete, ProductPlan, Result, Term, Triangle, TrianglePlan,
+};
 
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;

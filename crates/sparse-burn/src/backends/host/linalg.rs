@@ -3,8 +3,8 @@
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
-    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, SolveTriangular, SortTriangle, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
-    SpmmBackward,
+    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, SolveTriangular, SortTriangle, Spgemm,
+    SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward,
 };
 use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
