@@ -7,7 +7,6 @@ use sparse_core::graph::{self, NegativeCycle, path_length};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Erased, Parts, check_ids, check_square, read_data, record};
 use sparse_ops::{CsrTensor, Kind, Result, SparseError};
-use std::sync::Arc;
 
 /// The shortest paths from one node to another, shortest first.
 #[derive(Clone, Debug)]
@@ -70,8 +69,8 @@ pub fn try_k_shortest_paths(
     let (plain, dtype, edges) = (values.device().inner(), values.dtype(), weights.len());
     let data = TensorData::new(lengths, [found.len()]).convert_dtype(dtype);
     let lengths = Tensor::<1>::from_data(data, (&plain, dtype));
-    let lengths = record(lengths, [Erased::from(values)], Arc::new(found), move |found, grad: Tensor<1>, _| {
-        let options = (grad.device(), grad.dtype());
+    let lengths = record(lengths, [Erased::from(values)], (found, edges), |(found, edges), grad: Tensor<1>, _| {
+        let (options, edges) = ((grad.device(), grad.dtype()), *edges);
         let mut grads = vec![0.0; edges];
         for (path, grad) in found.iter().zip(read_data(grad).convert::<f64>().iter::<f64>()) {
             path.iter().for_each(|&at| grads[at] += grad);

@@ -16,6 +16,19 @@ use sparse_core::Result;
 use sparse_macros::or_panic;
 
 /// What takes the place of the sum and of the product in a product of matrices: a semiring, as in GraphBLAS.
+///
+/// Nodes from which two edges lead to a marked one:
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CooTensor, ops::Semiring};
+///
+/// let device = Device::flex();
+/// let a = CooTensor::from_edges(&[(0, 1), (1, 2), (2, 3), (1, 3)], Tensor::<1>::ones([4], &device), 4).unwrap();
+/// let marked = Tensor::<2>::from_floats([[0.0], [0.0], [0.0], [1.0]], &device);
+/// let two = a.matmul_semiring(a.matmul_semiring(marked, Semiring::OrAnd), Semiring::OrAnd);
+/// assert_eq!(two.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 1.0, 0.0, 0.0]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Semiring {
     /// Sums of products: the ordinary product.
