@@ -252,8 +252,8 @@ kernels! {
     /// The first half of the gradient of `spmm_extremum`. `reads` are `[values, dense, out]`: its operands and its
     /// result. Returns `shares`, the gradient divided by the number of products that equal the result. With
     /// `need_values` also returns the gradient of the values: `sum_f shares[r, f] * dense[idx[k], f]` over these
-    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each. Of sums no operand is a
-    /// factor: the gradient of a value is a sum of shares.
+    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each. Of sums no operand
+    /// is a factor: the gradient of a value is a sum of shares.
     extremum_rows_backward ExtremumRowsBackward(
         term: Term, rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
     ) -> (Tensor<2>, Option<Tensor<2>>);

@@ -152,8 +152,8 @@ impl<T: Element> Reducer<T> for Extreme<T::Acc> {
     }
 }
 
-/// [`Extreme`] with sums in place of products, computed as `flip(max(flip(weight + x)))`. The result of an empty segment
-/// is what no sum changes: the lowest number of a maximum, the highest of a minimum; for floats an infinity.
+/// [`Extreme`] with sums in place of products, computed as `flip(max(flip(weight + x)))`. The result of an empty
+/// segment is what no sum changes: the lowest number of a maximum, the highest of a minimum; for floats an infinity.
 #[derive(Clone, Copy)]
 pub(crate) struct ExtremeSum<A>(pub(crate) Extreme<A>);
 

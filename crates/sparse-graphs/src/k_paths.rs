@@ -97,8 +97,8 @@ pub fn try_k_shortest_paths(
 ///
 /// # Errors
 ///
-/// `shape_mismatch` if the adjacency is not square; `invalid` if there are not as many predecessors as nodes, or for one
-/// that has no edge to its node.
+/// `shape_mismatch` if the adjacency is not square; `invalid` if there are not as many predecessors as nodes, or for
+/// one that has no edge to its node.
 #[or_panic]
 pub fn try_predecessor_tree<K: Kind>(
     adjacency: &CsrTensor<2, K>,

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 /// edges can shorten. It rarely sees much more than the path. One search from `target`, then at most `count` times the
 /// nodes of a path.
 ///
-/// Sources: Yen, *Finding the k shortest loopless paths in a network*, 1971; Lawler 1972; Hart, Nilsson and Raphael 1968
-/// for the searches.
+/// Sources: Yen, *Finding the k shortest loopless paths in a network*, 1971; Lawler 1972; Hart, Nilsson and Raphael
+/// 1968 for the searches.
 pub fn k_shortest_paths(
     ptr: Ids<'_>,
     idx: Ids<'_>,

@@ -28,8 +28,8 @@ pub enum Extremum {
 /// The largest or smallest term of each row: `out[r, :] = max over k of value[k] * dense[idx[k], :]`, or of `value[k] +
 /// dense[idx[k], :]` for [`Term::Sum`].
 ///
-/// Shapes, heads, threads and tiles are as in [`spmm`](crate::spmm). If any term is NaN, the result is NaN. An empty row
-/// gives 0; of sums the lowest number for a maximum and the highest for a minimum, which are infinities of floats.
+/// Shapes, heads, threads and tiles are as in [`spmm`](crate::spmm). If any term is NaN, the result is NaN. An empty
+/// row gives 0; of sums the lowest number for a maximum and the highest for a minimum, which are infinities of floats.
 /// Integer terms wrap before they are compared. O(nnz * features) time, no extra memory.
 ///
 /// # Panics
@@ -229,9 +229,10 @@ fn matched_dot<T: Element, J: Join<T>, const N: usize>(value: T::Acc, x: &[T], o
 ///
 /// `a` is the transpose: its row `c` holds the elements of column `c`, and `idx[k]` is the row of element `k`. `values`
 /// are `[nnz, heads]`. `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where
-/// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`; for [`Term::Sum`] see [`extremum_rows_backward`]. `shares` comes from [`extremum_rows_backward`]. Sums are
-/// accumulated in [`Element::Acc`] in the order of the column, in blocks of 64. O(nnz * features) time, parallel over
-/// columns weighted by their elements; each thread needs memory for one row.
+/// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`; for [`Term::Sum`] see [`extremum_rows_backward`]. `shares`
+/// comes from [`extremum_rows_backward`]. Sums are accumulated in [`Element::Acc`] in the order of the column, in
+/// blocks of 64. O(nnz * features) time, parallel over columns weighted by their elements; each thread needs memory for
+/// one row.
 ///
 /// # Panics
 ///

@@ -1,5 +1,5 @@
-//! Sparse matrix times transposed sparse matrix at the elements of a mask, with an extremum in place of the sum, and its
-//! gradient.
+//! Sparse matrix times transposed sparse matrix at the elements of a mask, with an extremum in place of the sum, and
+//! its gradient.
 
 use super::compressed::{Compressed, View};
 use super::extremum::Extremum;
@@ -108,13 +108,13 @@ fn sample<T: Element, R: Reducer<T>>(
     });
 }
 
-/// The gradient of X of [`sampled_extremum`] for floats, in the order of its compressed rows. That of Y is the same with
-/// the roles of both swapped and the mask transposed.
+/// The gradient of X of [`sampled_extremum`] for floats, in the order of its compressed rows. That of Y is the same
+/// with the roles of both swapped and the mask transposed.
 ///
 /// `out` is the result and `grad` its gradient, at the positions that the mask's permutation names. The gradient of an
 /// element of the result is shared evenly by the terms that equal it. An element of X gets the sum of its shares, each
-/// times the element of Y (for [`Term::Sum`] the shares alone). Sums are accumulated in [`Element::Acc`] in the order of
-/// the mask's row. Twice the time of the forward pass.
+/// times the element of Y (for [`Term::Sum`] the shares alone). Sums are accumulated in [`Element::Acc`] in the order
+/// of the mask's row. Twice the time of the forward pass.
 ///
 /// # Panics
 ///

@@ -57,8 +57,8 @@ impl Semiring {
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `self x dense` in a semiring: `out[r, f] = min_k(self[r, c_k] + dense[c_k, f])` for [`Semiring::MinPlus`], over the
-    /// stored elements of each row. `[M, N] x [N, F] -> [M, F]`, and batches.
+    /// `self x dense` in a semiring: `out[r, f] = min_k(self[r, c_k] + dense[c_k, f])` for [`Semiring::MinPlus`], over
+    /// the stored elements of each row. `[M, N] x [N, F] -> [M, F]`, and batches.
     ///
     /// Stored-only: the fill takes no part, whatever it is; an element that is not stored is no edge. A row without
     /// stored elements gives what the reduction starts from: infinity for min-plus, minus infinity for max-plus (of
@@ -66,8 +66,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// wrap. Duplicates are summed first. Dense dims, batches and broadcasting are as in [`matmul`](Self::matmul):
     /// `[M, N, heads] x [N, heads, F] -> [M, heads, F]`. For Bool use the `int()` of both.
     ///
-    /// Backward, to the values and to `dense`: subgradients as of [`matmul_reduce`](Self::matmul_reduce). The gradient is
-    /// shared evenly by the terms that tie, where f16 and bf16 are compared as rounded, and NaN ties with NaN. A sum
+    /// Backward, to the values and to `dense`: subgradients as of [`matmul_reduce`](Self::matmul_reduce). The gradient
+    /// is shared evenly by the terms that tie, where f16 and bf16 are compared as rounded, and NaN ties with NaN. A sum
     /// passes its share on to both operands. `OrAnd` gives zeros.
     ///
     /// Cost: that of `matmul_reduce`, `O(nnz * F)` time in one pass, and no extra memory. The sums of min-plus and

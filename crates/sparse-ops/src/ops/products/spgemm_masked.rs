@@ -27,8 +27,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// [`matmul_semiring`](Self::matmul_semiring): 0, or an infinity. Its fill is zero, or `Undefined` for min-plus and
     /// max-plus and if that of an operand is. Operands are coalesced first.
     ///
-    /// Backward, each on its own pattern: `d self[r, k] = sum_c d out[r, c] * other[k, c]` over the mask's elements, and
-    /// `d other` likewise. In the other semirings a gradient is shared evenly by the terms that tie, as in
+    /// Backward, each on its own pattern: `d self[r, k] = sum_c d out[r, c] * other[k, c]` over the mask's elements,
+    /// and `d other` likewise. In the other semirings a gradient is shared evenly by the terms that tie, as in
     /// `matmul_semiring`.
     ///
     /// Cost: for each element of the mask the stored elements of its column of `other`, and once those of `self`; twice
@@ -49,9 +49,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if inner sizes or batches differ, the mask does not have the shape of the product, or one of the
-    /// three is no matrix or has dense dims; `dtype_mismatch`, `device_mismatch`; `would_densify` for another fill than
-    /// zero or `Undefined`, and for more than [the limit](crate::Limits) of columns of which almost all are empty.
+    /// `shape_mismatch` if inner sizes or batches differ, the mask does not have the shape of the product, or one of
+    /// the three is no matrix or has dense dims; `dtype_mismatch`, `device_mismatch`; `would_densify` for another fill
+    /// than zero or `Undefined`, and for more than [the limit](crate::Limits) of columns of which almost all are empty.
     #[or_panic]
     pub fn try_spgemm_masked<KM: Kind>(
         &self,
@@ -74,9 +74,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
     /// `self x other`, both sparse, in a semiring: `[M, K] x [K, N] -> [M, N]`, and batches.
     ///
-    /// An element is stored where stored elements meet, as in [`matmul`](Self::matmul) by a sparse tensor, which is this
-    /// for [`Semiring::PlusTimes`]. Its fill is zero, or `Undefined` for min-plus and max-plus and if that of an operand
-    /// is. Backward as of [`spgemm_masked`](Self::spgemm_masked).
+    /// An element is stored where stored elements meet, as in [`matmul`](Self::matmul) by a sparse tensor, which is
+    /// this for [`Semiring::PlusTimes`]. Its fill is zero, or `Undefined` for min-plus and max-plus and if that of an
+    /// operand is. Backward as of [`spgemm_masked`](Self::spgemm_masked).
     ///
     /// Cost: the pattern is that of [`product_pattern`](Self::product_pattern), found once and kept; then that of
     /// `spgemm_masked` at all of it.
