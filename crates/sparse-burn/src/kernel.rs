@@ -313,6 +313,18 @@ kernels! {
         term: Term, mask: Rows, x: (Rows, Tensor<2>), y: (Rows, Tensor<2>), cols: usize, results: [Tensor<2>; 2],
     ) -> Tensor<2>;
 
+    /// `spgemm_values` with an extremum in place of the sum, of products or of sums as in `spmm_extremum`. On a GPU it
+    /// runs on the host.
+    spgemm_extremum SpgemmExtremum[K: Kind](
+        extremum: Extremum, term: Term, c: (Ints, Ints), a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize,
+    ) -> Tensor<2, K>;
+
+    /// The gradient of the `a` of `spgemm_extremum`, in the order of its rows. `results` are the result and its
+    /// gradient, at the positions that `c` names. That of `b` is the same for the transposed product.
+    spgemm_extremum_backward SpgemmExtremumBackward(
+        term: Term, c: Rows, a: (Rows, Tensor<2>), b: (Rows, Tensor<2>), cols: usize, results: [Tensor<2>; 2],
+    ) -> Tensor<2>;
+
     /// The rows of the lower or the `upper` triangle of a square matrix in the order in which threads can share them.
     /// `None` where it would not pay. For CPUs only.
     triangle_plan SortTriangle(view: Rows, upper: bool) -> Option<TrianglePlan>;

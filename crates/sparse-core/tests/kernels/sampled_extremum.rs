@@ -124,10 +124,42 @@ fn check([a, b, mask]: &[Matrix; 3], how: (Extremum, Term)) {
     close(&grads, stored(b, &to_b));
 }
 
+/// The kernels of whole products agree with those of a mask, which is here all of the product.
+fn check_whole([a, b, _]: &[Matrix; 3], how: (Extremum, Term)) {
+    let meets = |i: usize, j: usize| (0..a.cols).any(|k| a.at(i, k).is_some() && b.at(j, k).is_some());
+    let cells = (0..a.rows()).flat_map(|i| (0..b.rows()).map(move |j| meets(i, j).then_some(1.0))).collect();
+    let c = Matrix { cols: b.rows(), cells };
+    let [x, y, at] = [a, b, &c].map(Matrix::compressed);
+    let [x_cols, y_rows, at_cols] = [a, b, &c].map(|matrix| matrix.transposed().compressed());
+    let places = (&at.0[..], &at.1[..]);
+    let (mut want, mut got) = (vec![7.0; at.1.len()], vec![8.0; at.1.len()]);
+    sampled_extremum(how, places, view(&x), view(&y), a.cols, &mut want);
+    spgemm_extremum(how, places, view(&x), view(&y_rows), c.cols, &mut got);
+    assert!(got.iter().zip(&want).all(|(&x, &y)| same(x, y)), "{how:?}: {got:?} and {want:?}");
+    let grad: Vec<f64> = (0..got.len()).map(|e| (e % 5 + 1) as f64).collect();
+    let mut perm: Vec<i32> = (0..got.len() as i32).collect();
+    perm.sort_by_key(|&e| at.1[e as usize]);
+    let rows = Compressed { ptr: &at.0, idx: &at.1, perm: None };
+    let cols = Compressed { ptr: &at_cols.0, idx: &at_cols.1, perm: Some(&perm[..]) };
+    let sides = [(rows, &x, &y, &y_rows, c.cols), (cols, &y, &x, &x_cols, a.rows())];
+    for (at, own, other, turned, width) in sides {
+        let (mut want, mut grads) = (vec![7.0; own.1.len()], vec![8.0; own.1.len()]);
+        let results = (&got[..], &grad[..]);
+        sampled_extremum_backward(how.1, at, view(own), view(other), a.cols, results, &mut want);
+        spgemm_extremum_backward(how.1, at, view(own), view(turned), width, results, &mut grads);
+        assert!(grads.iter().zip(&want).all(|(&x, &y)| same(x, y)), "{how:?}: {grads:?} and {want:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn extremes_and_their_gradients(c in case()) {
         HOWS.into_iter().for_each(|how| check(&c, how));
+    }
+
+    #[test]
+    fn those_of_whole_products(c in case()) {
+        HOWS.into_iter().for_each(|how| check_whole(&c, how));
     }
 }
 

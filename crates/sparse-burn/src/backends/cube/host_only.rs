@@ -7,7 +7,7 @@
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
     Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, ReluBackward, SampledExtremum,
-    SampledExtremumBackward, SolveTriangular, SortTriangle,
+    SampledExtremumBackward, SolveTriangular, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward,
 };
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
@@ -24,7 +24,7 @@ macro_rules! on_host {
 }
 
 on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: CubeTensor);
-on_host!(SampledExtremum SampledExtremumBackward: CubeTensor);
+on_host!(SampledExtremum SampledExtremumBackward SpgemmExtremum SpgemmExtremumBackward: CubeTensor);
 on_host!(Attend: (CubeTensor, Option<CubeTensor>));
 on_host!(SortTriangle: Option<TrianglePlan>);
 on_host!(SolveTriangular: Result<CubeTensor>);

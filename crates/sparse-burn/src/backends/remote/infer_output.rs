@@ -97,6 +97,8 @@ results! {
     SegmentSum -> Meta: |own| own.values.sized([count(&own.ptr) - 1, width(&own.values)]);
     // The server makes no plans: they would be used here.
     SortTriangle -> Option<TrianglePlan>: |_own| None;
+    SpgemmExtremum -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);
+    SpgemmExtremumBackward -> Meta: |own| own.a.1.sized([count(&own.a.0.idx), 1]);
     SpgemmPlan -> Option<ProductPlan>: |_own| None;
     SpgemmSampled -> Meta: |own| own.x.1.sized([count(&own.mask.1), 1]);
     SpgemmValues -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);

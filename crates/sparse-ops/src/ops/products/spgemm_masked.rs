@@ -69,7 +69,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         }
         same_device(OP, &a.device(), &mask.device())?;
         let pattern = mask.pattern.coalesce().map_or_else(|| mask.pattern.clone(), |(pattern, _)| pattern);
-        product_at(OP, &a, &b, pattern, semiring)
+        product_at(OP, [&a, &b], pattern, semiring, false)
     }
 
     /// `self x other`, both sparse, in a semiring: `[M, K] x [K, N] -> [M, N]`, and batches.
@@ -78,8 +78,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// this for [`Semiring::PlusTimes`]. Its fill is zero, or `Undefined` for min-plus and max-plus and if that of an
     /// operand is. Backward as of [`spgemm_masked`](Self::spgemm_masked).
     ///
-    /// Cost: the pattern is that of [`product_pattern`](Self::product_pattern), found once and kept; then that of
-    /// `spgemm_masked` at all of it.
+    /// Cost: the pattern is that of [`product_pattern`](Self::product_pattern), found once and kept; then the number of
+    /// products, twice or four times that backward. The semirings but plus-times run on the host for a GPU.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -103,17 +103,17 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         }
         let (a, b) = checked(OP, self, other)?;
         let pattern = symbolic(&a, &b)?.0.pattern;
-        product_at(OP, &a, &b, pattern, semiring)
+        product_at(OP, [&a, &b], pattern, semiring, true)
     }
 }
 
-/// The product of coalesced operands at the elements of a coalesced pattern.
+/// The product of coalesced operands at the elements of a coalesced pattern, which is `whole` if it has all of them.
 fn product_at<P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
-    a: &SparseTensor<P, D, K>,
-    b: &SparseTensor<P, D, K>,
+    [a, b]: [&SparseTensor<P, D, K>; 2],
     pattern: P,
     semiring: Semiring,
+    whole: bool,
 ) -> Result<SparseTensor<P, D, K>> {
     let cols = matrix(b).size()[1];
     let hint = "use compact_columns on the second operand: the product needs a pointer for every column";
@@ -126,7 +126,7 @@ fn product_at<P: Pattern, const D: usize, K: Numeric>(
             Semiring::OrAnd => truths(values),
             _ => values.clone(),
         });
-        let out = values_at(matrix(a), matrix(b), at, numbers, semiring);
+        let out = values_at([matrix(a), matrix(b), at], numbers, semiring, whole);
         if semiring == Semiring::OrAnd { constant(out, &[&a.values, &b.values]) } else { out }
     };
     let fill = if undefined { Fill::Undefined } else { Fill::Zero };
@@ -145,7 +145,7 @@ struct Saved {
     forward: [Compressed; 3],
     /// The mask by columns, if B is tracked.
     mask_cols: Option<Compressed>,
-    /// For plus-times: B by rows if A is tracked, A by columns if B is.
+    /// For plus-times and for whole products: B by rows if A is tracked, A by columns if B is.
     b_rows: Option<Compressed>,
     a_cols: Option<Compressed>,
     /// From the elements of B by columns back to its own order.
@@ -157,11 +157,10 @@ struct Saved {
 }
 
 fn values_at<K: Numeric>(
-    a: &Matrix,
-    b: &Matrix,
-    at: &Matrix,
+    [a, b, at]: [&Matrix; 3],
     [x, y]: [Tensor<2, K>; 2],
     semiring: Semiring,
+    whole: bool,
 ) -> Tensor<2, K> {
     let views = [a.by_row(), b.by_col(), at.by_row()];
     let narrow = views.iter().all(|view| view.ptr.dtype() == DType::I32);
@@ -172,6 +171,9 @@ fn values_at<K: Numeric>(
     let places = (&mask.ptr, &mask.idx);
     let out = match how {
         None => kernel::spgemm_sampled(places, (&rows, &x), (&columns, &y), inner, NO_PLAN),
+        Some((extremum, term)) if whole => {
+            kernel::spgemm_extremum(extremum, term, places, (&rows, &x), (&same(b.by_row()), &y), n)
+        }
         Some((extremum, term)) => kernel::sampled_extremum(extremum, term, places, (&rows, &x), (&columns, &y), inner),
     };
     let (Some(x), Some(y)) = (as_float(&x), as_float(&y)) else { return out };
@@ -180,12 +182,13 @@ fn values_at<K: Numeric>(
     if !to_a && !to_b {
         return from_float(constant(out, &[&x, &y]));
     }
+    let by_lines = whole || how.is_none();
     let saved = Saved {
         term: how.map(|(_, term)| term),
         forward: [rows, columns, mask],
         mask_cols: to_b.then(|| same(at.by_col())),
-        b_rows: (to_a && how.is_none()).then(|| same(b.by_row())),
-        a_cols: (to_b && how.is_none()).then(|| same(a.by_col())),
+        b_rows: (to_a && by_lines).then(|| same(b.by_row())),
+        a_cols: (to_b && by_lines).then(|| same(a.by_col())),
         back: if to_b { b.column_places().cloned() } else { None },
         values: [x.clone().inner(), y.clone().inner()],
         out: how.is_some().then(|| out.clone()),
@@ -199,24 +202,34 @@ fn values_at<K: Numeric>(
 impl Saved {
     fn of_a(&self, grad: &Tensor<2>) -> Tensor<2> {
         let ([a, b, mask], [x, y], [_, inner, cols]) = (&self.forward, &self.values, self.sizes);
-        let (Some(term), Some(out)) = (self.term, &self.out) else {
-            let rows = self.b_rows.as_ref().expect("saved where A is tracked");
-            return kernel::spgemm_sampled((&a.ptr, &a.idx), (mask, grad), (rows, y), cols, NO_PLAN);
-        };
-        kernel::sampled_extremum_backward(term, mask, (a, x), (b, y), inner, [out, grad])
+        match (self.term.zip(self.out.as_ref()), &self.b_rows) {
+            (None, rows) => {
+                let rows = rows.as_ref().expect("saved where A is tracked");
+                kernel::spgemm_sampled((&a.ptr, &a.idx), (mask, grad), (rows, y), cols, NO_PLAN)
+            }
+            (Some((term, out)), Some(rows)) => {
+                kernel::spgemm_extremum_backward(term, mask, (a, x), (rows, y), cols, [out, grad])
+            }
+            (Some((term, out)), None) => {
+                kernel::sampled_extremum_backward(term, mask, (a, x), (b, y), inner, [out, grad])
+            }
+        }
     }
 
     /// Found in the order of B's columns.
     fn of_b(&self, grad: &Tensor<2>) -> Tensor<2> {
         let ([a, b, _], [x, y], [rows, inner, _]) = (&self.forward, &self.values, self.sizes);
         let mask = self.mask_cols.as_ref().expect("saved where B is tracked");
-        let grad = match (self.term, &self.out) {
-            (Some(term), Some(out)) => {
-                kernel::sampled_extremum_backward(term, mask, (b, y), (a, x), inner, [out, grad])
-            }
-            _ => {
-                let columns = self.a_cols.as_ref().expect("saved where B is tracked");
+        let grad = match (self.term.zip(self.out.as_ref()), &self.a_cols) {
+            (None, columns) => {
+                let columns = columns.as_ref().expect("saved where B is tracked");
                 kernel::spgemm_sampled((&b.ptr, &b.idx), (mask, grad), (columns, x), rows, NO_PLAN)
+            }
+            (Some((term, out)), Some(columns)) => {
+                kernel::spgemm_extremum_backward(term, mask, (b, y), (columns, x), rows, [out, grad])
+            }
+            (Some((term, out)), None) => {
+                kernel::sampled_extremum_backward(term, mask, (b, y), (a, x), inner, [out, grad])
             }
         };
         let Some(back) = &self.back else { return grad };
