@@ -6,7 +6,7 @@ use crate::forced::agree;
 use burn::tensor::activation::relu;
 use burn::tensor::{Bool, DType, Device, FloatDType, Int, Tensor};
 use sparse_burn::forced::{Forced, forced, launches};
-use sparse_burn::{Extremum, RowsView, kernel};
+use sparse_burn::{Extremum, RowsView, Term, kernel};
 use sparse_tensor::CooTensor;
 use sparse_tensor::extend::kernel::spmm;
 use sparse_tensor::ops::{Epilogue, Reduce};
@@ -275,11 +275,12 @@ fn strided_operands_are_not_copied() {
                 let back = lists([&transposed[0], &transposed[1]], Some(&transposed[2]));
                 let values = floats(&a.2, [nnz, 1], device);
                 let repeated = floats(&row, [1, width], device).expand([cols, width]);
-                let best = kernel::spmm_extremum(Extremum::Max, &view, values.clone(), x.clone());
+                let best = kernel::spmm_extremum(Extremum::Max, Term::Product, &view, values.clone(), x.clone());
                 let reads = || [values.clone(), x.clone(), best.clone()];
                 let ids = kernel::expand_ptr(&view.ptr, nnz);
-                let (shares, _) = kernel::extremum_rows_backward(ids, &view, reads(), grad.clone(), false);
-                let slopes = kernel::extremum_cols_backward(&back, reads(), shares.clone());
+                let (shares, _) =
+                    kernel::extremum_rows_backward(Term::Product, ids, &view, reads(), grad.clone(), false);
+                let slopes = kernel::extremum_cols_backward(Term::Product, &back, reads(), shares.clone());
                 let product = spmm(&view, &values, &x);
                 let shifted = spmm(&view, &values, &repeated);
                 let transposed = spmm(&back, &values, &grad);
@@ -349,10 +350,10 @@ fn bits_of_row(length: usize, width: usize, others: &[usize]) -> Vec<Vec<u32>> {
     let grad = floats(&grad, [1, width], device).repeat_dim(0, rows);
     let [ptr, idx] = [ptr, idx].map(|list| ints(&list, [list.len()], device));
     let view = RowsView { ptr: ptr.clone(), idx: idx.clone(), perm: None };
-    let best = kernel::spmm_extremum(Extremum::Max, &view, values.clone(), x.clone());
+    let best = kernel::spmm_extremum(Extremum::Max, Term::Product, &view, values.clone(), x.clone());
     let ids = kernel::expand_ptr(&ptr, nnz);
     let reads = [values.clone(), x.clone(), best.clone()];
-    let (shares, _) = kernel::extremum_rows_backward(ids, &view, reads, grad, false);
+    let (shares, _) = kernel::extremum_rows_backward(Term::Product, ids, &view, reads, grad, false);
     let sums = kernel::segment_sum(&x, Some(&idx), &ptr);
     let product = spmm(&view, &values, &x);
     let mut parts = [best, shares, sums, product].map(|all| all.narrow(0, rows - 1, 1)).to_vec();

@@ -7,7 +7,7 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Triangle,
+    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Term, Triangle,
     TrianglePlan,
 };
 
@@ -230,6 +230,7 @@ macro_rules! choices {
 choices! {
     BinaryOp: [Add, Sub, Mul, Div];
     Extremum: [Max, Min];
+    Term: [Product, Sum];
     MergeRule: [Union, Intersection];
     Reduce: [Assign, Add, Mul, Mean, Amax, Amin];
 }
@@ -357,6 +358,7 @@ mod tests {
         returns(vec![3usize, 0, 7]);
         [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div].into_iter().for_each(returns);
         [Extremum::Max, Extremum::Min].into_iter().for_each(returns);
+        [Term::Product, Term::Sum].into_iter().for_each(returns);
         [MergeRule::Union, MergeRule::Intersection].into_iter().for_each(returns);
         Reduce::ALL.into_iter().for_each(returns);
         INTEGERS.into_iter().for_each(returns);

@@ -22,7 +22,7 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, Triangle, TrianglePlan,
+    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, Term, Triangle, TrianglePlan,
 };
 
 #[cfg(feature = "gpu")]
@@ -243,22 +243,26 @@ kernels! {
     ) -> (Tensor<2>, Tensor<2>);
 
     /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins.
-    /// A row without elements gives 0.
+    /// A row without elements gives 0. With `Term::Sum` it is `max_k values[k] + dense[idx[k], :]`, and a row without
+    /// elements gives the lowest number (of a minimum the highest), which is an infinity of floats.
     spmm_extremum SpmmExtremum[K: Kind](
-        extremum: Extremum, view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>,
+        extremum: Extremum, term: Term, view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>,
     ) -> Tensor<2, K>;
 
     /// The first half of the gradient of `spmm_extremum`. `reads` are `[values, dense, out]`: its operands and its
     /// result. Returns `shares`, the gradient divided by the number of products that equal the result. With
     /// `need_values` also returns the gradient of the values: `sum_f shares[r, f] * dense[idx[k], f]` over these
-    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each.
+    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each. Of sums no operand
+    /// is a factor: the gradient of a value is a sum of shares.
     extremum_rows_backward ExtremumRowsBackward(
-        rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
+        term: Term, rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
     ) -> (Tensor<2>, Option<Tensor<2>>);
 
     /// The second half, the gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of
     /// each column whose product equals the result. `view` is the transpose. `reads` are `[values, dense, out]`.
-    extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
+    extremum_cols_backward ExtremumColsBackward(
+        term: Term, view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>,
+    ) -> Tensor<2>;
 
     /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`. The columns of both are cut
     /// into `heads` parts of the same width, and `out` `[nnz, heads]` has the product of each.
@@ -294,6 +298,32 @@ kernels! {
     spgemm_sampled SpgemmSampled[K: Kind](
         mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize, plan: Option<ProductPlan>,
     ) -> Tensor<2, K>;
+
+    /// `spgemm_sampled` with an extremum in place of the sum, of products or of sums as in `spmm_extremum`. Where no
+    /// elements meet, it is what that gives for a row without elements. On a GPU it runs on the host.
+    sampled_extremum SampledExtremum[K: Kind](
+        extremum: Extremum, term: Term, mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>),
+        cols: usize,
+    ) -> Tensor<2, K>;
+
+    /// The gradient of the `x` of `sampled_extremum`, in the order of its rows. `results` are the result and its
+    /// gradient, at the positions that the mask names. That of `y` is the same with both swapped and the mask
+    /// transposed.
+    sampled_extremum_backward SampledExtremumBackward(
+        term: Term, mask: Rows, x: (Rows, Tensor<2>), y: (Rows, Tensor<2>), cols: usize, results: [Tensor<2>; 2],
+    ) -> Tensor<2>;
+
+    /// `spgemm_values` with an extremum in place of the sum, of products or of sums as in `spmm_extremum`. On a GPU it
+    /// runs on the host.
+    spgemm_extremum SpgemmExtremum[K: Kind](
+        extremum: Extremum, term: Term, c: (Ints, Ints), a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize,
+    ) -> Tensor<2, K>;
+
+    /// The gradient of the `a` of `spgemm_extremum`, in the order of its rows. `results` are the result and its
+    /// gradient, at the positions that `c` names. That of `b` is the same for the transposed product.
+    spgemm_extremum_backward SpgemmExtremumBackward(
+        term: Term, c: Rows, a: (Rows, Tensor<2>), b: (Rows, Tensor<2>), cols: usize, results: [Tensor<2>; 2],
+    ) -> Tensor<2>;
 
     /// The rows of the lower or the `upper` triangle of a square matrix in the order in which threads can share them.
     /// `None` where it would not pay. For CPUs only.

@@ -7,7 +7,7 @@ use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Triangle,
+    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Term, Triangle,
     TrianglePlan,
 };
 use std::any::{Any, TypeId};
@@ -140,6 +140,7 @@ plain!(
     Activation,
     Dropout,
     Extremum,
+    Term,
     Incomplete,
     MergeRule,
     ProductPlan,

@@ -173,32 +173,33 @@ fn gradients(n: usize, nnz: usize, random: &mut Random) {
     }
 }
 
-/// A maximum of products in place of their sum, and the two halves of its gradient.
-fn extrema(n: usize, nnz: usize, features: usize, random: &mut Random) {
+/// A maximum of products or of sums in place of a sum, and the two halves of its gradient.
+fn extrema(n: usize, nnz: usize, features: usize, term: Term, random: &mut Random) {
     let a = graph(n, nnz, random);
     let (values, dense) = (random.floats(a.nnz()), random.floats(n * features));
     let (mut out, grad) = (vec![1f32; n * features], random.floats(n * features));
     let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
+    let name = if term == Term::Product { "amax" } else { "max-plus" };
     let label = format!("N={n} nnz={} F={features}", a.nnz());
-    time(&format!("amax {label}"), || {
-        spmm_extremum(Extremum::Max, compressed, &values, &dense, 1, features, black_box(&mut out));
+    time(&format!("{name} {label}"), || {
+        spmm_extremum((Extremum::Max, term), compressed, &values, &dense, 1, features, black_box(&mut out));
     });
     let (mut shares, mut value_grads) = (vec![1f32; n * features], vec![1f32; a.nnz()]);
     let pattern = (a.row_ptr(), a.col_idx());
-    time(&format!("amax, shares {label}"), || {
+    time(&format!("{name}, shares {label}"), || {
         let own = black_box(&mut shares[..]);
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, own, None);
+        extremum_rows_backward(term, pattern, &values, &dense, &out, &grad, 1, features, own, None);
     });
-    time(&format!("amax, shares and gradient of the values {label}"), || {
+    time(&format!("{name}, shares and gradient of the values {label}"), || {
         let (own, grads) = (black_box(&mut shares[..]), Some(black_box(&mut value_grads[..])));
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, 1, features, own, grads);
+        extremum_rows_backward(term, pattern, &values, &dense, &out, &grad, 1, features, own, grads);
     });
     let (ptr, idx, perm) = a.transpose();
     let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
     let mut dense_grad = vec![1f32; n * features];
-    time(&format!("amax, gradient of the dense operand {label}"), || {
+    time(&format!("{name}, gradient of the dense operand {label}"), || {
         let own = black_box(&mut dense_grad[..]);
-        extremum_cols_backward(transposed, &values, &dense, &out, &shares, 1, features, own);
+        extremum_cols_backward(term, transposed, &values, &dense, &out, &shares, 1, features, own);
     });
 }
 
@@ -269,7 +270,9 @@ fn main() {
         gradients(169_343, 2_332_486, random);
     }
     if "amax".contains(&chosen) {
-        extrema(169_343, 2_332_486, 128, random);
+        for term in [Term::Product, Term::Sum] {
+            extrema(169_343, 2_332_486, 128, term, random);
+        }
     }
     if "batch".contains(&chosen) {
         batches(100_000, 1_000_000, [4, 16], random);

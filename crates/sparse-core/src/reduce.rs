@@ -336,8 +336,7 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
             out = rest;
         }
     };
-    // A result is a source row of weight one.
-    let step = |acc, x: T| reducer.step(acc, T::mul(reducer.factor(T::ACC_ONE), x.widen()));
+    let step = |acc, x: T| reducer.step(acc, reducer.again(x.widen()));
     let both = |a, b| T::narrow(reducer.finish(step(step(reducer.start(false), a), b)));
     for row in run(&shares, width, out, &body, both) {
         epilogue.apply(&mut out[row * width..][..width], width);

@@ -20,6 +20,21 @@ pub(crate) trait Reducer<T: Element>: Copy + Sync {
     fn factor(&self, weight: T::Acc) -> T::Acc;
     /// The same on vectors.
     fn factor_lanes<S: Simd>(&self, simd: S, weights: V<T, S>) -> V<T, S>;
+    /// The product of a factor and an element of a source row, or what takes its place.
+    #[inline(always)]
+    fn term(&self, factor: T::Acc, x: T::Acc) -> T::Acc {
+        T::mul(factor, x)
+    }
+    /// The same on vectors.
+    #[inline(always)]
+    fn term_lanes<S: Simd>(&self, simd: S, factor: V<T, S>, x: V<T, S>) -> V<T, S> {
+        T::Lanes::mul(simd, factor, x)
+    }
+    /// The term of a result, to combine it with other results of its segment.
+    #[inline(always)]
+    fn again(&self, result: T::Acc) -> T::Acc {
+        T::mul(self.factor(T::ACC_ONE), result)
+    }
     /// The accumulator after a product.
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc;
     /// The same on vectors.
@@ -134,5 +149,55 @@ impl<T: Element> Reducer<T> for Extreme<T::Acc> {
     #[inline(always)]
     fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S> {
         self.shift_lanes::<T, S>(simd, T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), acc))
+    }
+}
+
+/// [`Extreme`] with sums in place of products, computed as `flip(max(flip(weight + x)))`. The result of an empty
+/// segment is what no sum changes: the lowest number of a maximum, the highest of a minimum; for floats an infinity.
+#[derive(Clone, Copy)]
+pub(crate) struct ExtremeSum<A>(pub(crate) Extreme<A>);
+
+impl<T: Element> Reducer<T> for ExtremeSum<T::Acc> {
+    const ROUNDS: bool = false;
+
+    #[inline(always)]
+    fn start(&self, _: bool) -> T::Acc {
+        T::ACC_LOWEST
+    }
+    #[inline(always)]
+    fn factor(&self, weight: T::Acc) -> T::Acc {
+        weight
+    }
+    #[inline(always)]
+    fn factor_lanes<S: Simd>(&self, _: S, weights: V<T, S>) -> V<T, S> {
+        weights
+    }
+    #[inline(always)]
+    fn term(&self, factor: T::Acc, x: T::Acc) -> T::Acc {
+        T::mul(self.0.sign, T::add(factor, x))
+    }
+    #[inline(always)]
+    fn term_lanes<S: Simd>(&self, simd: S, factor: V<T, S>, x: V<T, S>) -> V<T, S> {
+        T::Lanes::mul(simd, T::Lanes::splat(simd, self.0.sign), T::Lanes::add(simd, factor, x))
+    }
+    #[inline(always)]
+    fn again(&self, result: T::Acc) -> T::Acc {
+        T::mul(self.0.sign, result)
+    }
+    #[inline(always)]
+    fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {
+        Reducer::<T>::step(&self.0, acc, product)
+    }
+    #[inline(always)]
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, product: V<T, S>) -> V<T, S> {
+        Reducer::<T>::step_lanes(&self.0, simd, acc, product)
+    }
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T::Acc {
+        Reducer::<T>::finish(&self.0, acc)
+    }
+    #[inline(always)]
+    fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S> {
+        Reducer::<T>::finish_lanes(&self.0, simd, acc)
     }
 }

@@ -100,11 +100,11 @@ impl<T: Element> Weigh<T> for Weights<'_, T> {
     }
     #[inline(always)]
     fn times<R: Reducer<T>, S: Simd>(&self, simd: S, reducer: &R, own: T::Acc, _: usize, x: V<T, S>) -> V<T, S> {
-        T::Lanes::mul(simd, T::Lanes::splat(simd, reducer.factor(own)), x)
+        reducer.term_lanes(simd, T::Lanes::splat(simd, reducer.factor(own)), x)
     }
     #[inline(always)]
     fn times_one<R: Reducer<T>>(&self, reducer: &R, own: T::Acc, _: usize, _: usize, x: T::Acc) -> T::Acc {
-        T::mul(reducer.factor(own), x)
+        reducer.term(reducer.factor(own), x)
     }
 }
 
@@ -146,12 +146,12 @@ impl<'a, T: Element> Weigh<T> for Heads<'a, T> {
         } else {
             T::Lanes::splat(simd, reducer.factor(own[place].widen()))
         };
-        T::Lanes::mul(simd, factor, x)
+        reducer.term_lanes(simd, factor, x)
     }
     #[inline(always)]
     fn times_one<R: Reducer<T>>(&self, reducer: &R, own: &'a [T], place: usize, j: usize, x: T::Acc) -> T::Acc {
         let place = if self.width == 1 { place + j } else { place };
-        T::mul(reducer.factor(own[place].widen()), x)
+        reducer.term(reducer.factor(own[place].widen()), x)
     }
 }
 

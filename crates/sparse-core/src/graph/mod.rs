@@ -23,6 +23,7 @@ mod traverse;
 mod triangles;
 mod two_way;
 mod walk;
+mod yen;
 
 pub use crate::random::{Stream, mix};
 pub use aggregate::aggregate;
@@ -43,3 +44,4 @@ pub use traverse::{Search, bfs_levels, breadth_first, depth_first};
 pub use triangles::triangles;
 pub use two_way::TwoWay;
 pub use walk::{WalkBias, random_walks};
+pub use yen::{k_shortest_paths, path_length};

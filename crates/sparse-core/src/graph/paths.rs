@@ -93,30 +93,30 @@ fn cut(distances: &mut [f64], via: &[i64], limit: f64) {
 /// of cache at each.
 ///
 /// Source: Ahuja, Mehlhorn, Orlin and Tarjan, *Faster algorithms for the shortest path problem*, JACM 1990.
-struct Waiting {
+pub(super) struct Waiting {
     buckets: [Vec<(u64, u32)>; 65],
     last: u64,
 }
 
 impl Waiting {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { buckets: [const { Vec::new() }; 65], last: 0 }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.buckets.iter_mut().for_each(Vec::clear);
         self.last = 0;
     }
 
     /// A distance from 0 on, not below the last one taken. Bits of such numbers are in their order; -0.0 is none.
     #[inline(always)]
-    fn push(&mut self, distance: f64, node: u32) {
+    pub(super) fn push(&mut self, distance: f64, node: u32) {
         let key = (distance + 0.0).to_bits();
         self.buckets[(u64::BITS - (key ^ self.last).leading_zeros()) as usize].push((key, node));
     }
 
     #[inline(always)]
-    fn pop(&mut self) -> Option<(f64, u32)> {
+    pub(super) fn pop(&mut self) -> Option<(f64, u32)> {
         if self.buckets[0].is_empty() {
             let bucket = self.buckets.iter().position(|bucket| !bucket.is_empty())?;
             let mut moved = std::mem::take(&mut self.buckets[bucket]);

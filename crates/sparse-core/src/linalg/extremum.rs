@@ -3,14 +3,16 @@
 use super::compressed::{Compressed, View};
 use super::sddmm::{FEW, SUMS, WHOLE};
 use super::spmm::{head_width, reduce_products};
+use super::term::{Join, Product, Sum, Term, is_result};
 use crate::element::Ids;
 use crate::epilogue::Epilogue;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
-use crate::reducer::Extreme;
+use crate::reducer::{Extreme, ExtremeSum};
 use crate::source::{Source, prefetch};
 use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
 use crate::{Element, Index};
+use core::marker::PhantomData;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
@@ -23,16 +25,18 @@ pub enum Extremum {
     Min,
 }
 
-/// The largest or smallest product of each row: `out[r, :] = max over k of value[k] * dense[idx[k], :]`.
+/// The largest or smallest term of each row: `out[r, :] = max over k of value[k] * dense[idx[k], :]`, or of `value[k] +
+/// dense[idx[k], :]` for [`Term::Sum`].
 ///
-/// Shapes, heads, threads and tiles are as in [`spmm`](crate::spmm). If any product is NaN, the result is NaN. An empty
-/// row gives 0. Integer products wrap before they are compared. O(nnz * features) time, no extra memory.
+/// Shapes, heads, threads and tiles are as in [`spmm`](crate::spmm). If any term is NaN, the result is NaN. An empty
+/// row gives 0; of sums the lowest number for a maximum and the highest for a minimum, which are infinities of floats.
+/// Integer terms wrap before they are compared. O(nnz * features) time, no extra memory.
 ///
 /// # Panics
 ///
 /// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
 pub fn spmm_extremum<T: Element, I: Index>(
-    extremum: Extremum,
+    (extremum, term): (Extremum, Term),
     a: Compressed<'_, I>,
     values: &[T],
     dense: &[T],
@@ -48,19 +52,16 @@ pub fn spmm_extremum<T: Element, I: Index>(
     assert_eq!(out.len(), a.ptr.rows() * features, "spmm_extremum: out must be [rows, features]");
     if features > 0 {
         let dense = Source::new(dense, features, "spmm_extremum: dense");
-        reduce_products(reducer, a, values, dense, heads, Epilogue::default(), out);
+        match term {
+            Term::Product => reduce_products(reducer, a, values, dense, heads, Epilogue::default(), out),
+            Term::Sum => reduce_products(ExtremeSum(reducer), a, values, dense, heads, Epilogue::default(), out),
+        }
     }
 }
 
-/// Whether a product, rounded like the stored result, is equal to the result. NaN is equal to itself.
-#[inline(always)]
-#[allow(clippy::eq_op)]
-fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
-    let (product, out) = (T::round(product), out.widen());
-    (product == out) | ((product != product) & (out != out))
-}
-
 /// The first half of the gradient of [`spmm_extremum`] for floats, computed row by row, and the gradient of its values.
+/// The formulas are those of products. For [`Term::Sum`] read "sum" for "product", and `shares[r, f]` alone for its
+/// product with an operand.
 ///
 /// The values `[nnz, heads]` of the compressed rows `(ptr, idx)` are in order. `out` is the result and `grad` its
 /// gradient, both row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products
@@ -74,6 +75,7 @@ fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
 /// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
 #[allow(clippy::too_many_arguments)]
 pub fn extremum_rows_backward<T: Element, I: Index>(
+    term: Term,
     (ptr, idx): (&[I], &[I]),
     values: &[T],
     dense: &[T],
@@ -85,10 +87,14 @@ pub fn extremum_rows_backward<T: Element, I: Index>(
     value_grads: Option<&mut [T]>,
 ) {
     let pattern = (I::list(ptr), I::list(idx));
-    rows_backward(pattern, [values, dense, out, grad], heads, features, shares, value_grads);
+    let reads = [values, dense, out, grad];
+    match term {
+        Term::Product => rows_backward::<T, Product>(pattern, reads, heads, features, shares, value_grads),
+        Term::Sum => rows_backward::<T, Sum>(pattern, reads, heads, features, shares, value_grads),
+    }
 }
 
-fn rows_backward<T: Element>(
+fn rows_backward<T: Element, J: Join<T>>(
     (ptr, idx): (Ids<'_>, Ids<'_>),
     [values, dense, out, grad]: [&[T]; 4],
     heads: usize,
@@ -116,12 +122,24 @@ fn rows_backward<T: Element>(
     let jobs = shares.into_iter().map(|shares| (shares, value_grads.next())).collect();
     par::each(jobs, &|piece, (shares, value_grads)| {
         let rows = ranges[piece].clone();
-        T::dispatch(Rows { ptr, idx, values, dense, out, grad, heads, rows, shares, value_grads });
+        T::dispatch(Rows {
+            ptr,
+            idx,
+            values,
+            dense,
+            out,
+            grad,
+            heads,
+            rows,
+            shares,
+            value_grads,
+            join: PhantomData::<J>,
+        });
     });
 }
 
 /// A range of rows, with its part of the outputs.
-struct Rows<'a, T> {
+struct Rows<'a, T, J> {
     ptr: Ids<'a>,
     idx: Ids<'a>,
     values: &'a [T],
@@ -132,9 +150,10 @@ struct Rows<'a, T> {
     rows: Range<usize>,
     shares: &'a mut [T],
     value_grads: Option<&'a mut [T]>,
+    join: PhantomData<J>,
 }
 
-impl<T: Element> WithSimd for Rows<'_, T> {
+impl<T: Element, J: Join<T>> WithSimd for Rows<'_, T, J> {
     type Output = ();
 
     // Plain loops: the compiler vectorises them for the instruction set of the dispatch.
@@ -155,7 +174,7 @@ impl<T: Element> WithSimd for Rows<'_, T> {
                 for (head, value) in values[k * heads..][..heads].iter().enumerate() {
                     let (own, value) = (head * part..(head + 1) * part, value.widen());
                     for ((ties, x), out) in ties[own.clone()].iter_mut().zip(&x[own.clone()]).zip(&out[own]) {
-                        *ties += u32::from(is_result(T::mul(value, x.widen()), *out));
+                        *ties += u32::from(is_result(J::term(value, x.widen()), *out));
                     }
                 }
             }
@@ -171,10 +190,10 @@ impl<T: Element> WithSimd for Rows<'_, T> {
                         let sum = if part > FEW {
                             Total::<T>::of(parts(part, WHOLE), |own| {
                                 let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
-                                matched_dot::<T, SUMS>(value, x, out, shares)
+                                matched_dot::<T, J, SUMS>(value, x, out, shares)
                             })
                         } else {
-                            matched_dot::<T, FEW>(value, x, out, shares)
+                            matched_dot::<T, J, FEW>(value, x, out, shares)
                         };
                         grads[(k - start) * heads + head] = T::narrow(sum);
                     }
@@ -184,12 +203,12 @@ impl<T: Element> WithSimd for Rows<'_, T> {
     }
 }
 
-/// The sum of `x * shares` where `value * x` is the result, in `N` sums.
+/// The sum of `x * shares` where `value * x` is the result, or what [`Join`] makes of them, in `N` sums.
 #[inline(always)]
-fn matched_dot<T: Element, const N: usize>(value: T::Acc, x: &[T], out: &[T], shares: &[T]) -> T::Acc {
+fn matched_dot<T: Element, J: Join<T>, const N: usize>(value: T::Acc, x: &[T], out: &[T], shares: &[T]) -> T::Acc {
     let add = |sum: &mut T::Acc, x: T, out: T, share: T| {
         let x = x.widen();
-        let term = if is_result(T::mul(value, x), out) { T::mul(x, share.widen()) } else { T::ACC_ZERO };
+        let term = if is_result(J::term(value, x), out) { J::slope(x, share.widen()) } else { T::ACC_ZERO };
         *sum = T::add(*sum, term);
     };
     let mut sums = [T::ACC_ZERO; N];
@@ -210,15 +229,17 @@ fn matched_dot<T: Element, const N: usize>(value: T::Acc, x: &[T], out: &[T], sh
 ///
 /// `a` is the transpose: its row `c` holds the elements of column `c`, and `idx[k]` is the row of element `k`. `values`
 /// are `[nnz, heads]`. `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where
-/// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`. `shares` comes from [`extremum_rows_backward`]. Sums are
-/// accumulated in [`Element::Acc`] in the order of the column, in blocks of 64. O(nnz * features) time, parallel over
-/// columns weighted by their elements; each thread needs memory for one row.
+/// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`; for [`Term::Sum`] see [`extremum_rows_backward`]. `shares`
+/// comes from [`extremum_rows_backward`]. Sums are accumulated in [`Element::Acc`] in the order of the column, in
+/// blocks of 64. O(nnz * features) time, parallel over columns weighted by their elements; each thread needs memory for
+/// one row.
 ///
 /// # Panics
 ///
 /// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
 #[allow(clippy::too_many_arguments)]
 pub fn extremum_cols_backward<T: Element, I: Index>(
+    term: Term,
     a: Compressed<'_, I>,
     values: &[T],
     dense: &[T],
@@ -228,10 +249,14 @@ pub fn extremum_cols_backward<T: Element, I: Index>(
     features: usize,
     dense_grad: &mut [T],
 ) {
-    cols_backward(a.view(), [values, dense, out, shares], heads, features, dense_grad);
+    let reads = [values, dense, out, shares];
+    match term {
+        Term::Product => cols_backward::<T, Product>(a.view(), reads, heads, features, dense_grad),
+        Term::Sum => cols_backward::<T, Sum>(a.view(), reads, heads, features, dense_grad),
+    }
 }
 
-fn cols_backward<T: Element>(
+fn cols_backward<T: Element, J: Join<T>>(
     a: View<'_>,
     [values, dense, out, shares]: [&[T]; 4],
     heads: usize,
@@ -249,12 +274,12 @@ fn cols_backward<T: Element>(
     let source = |data| Source::new(data, features, OP);
     let [dense, out, shares] = [source(dense), source(out), source(shares)];
     for_pieces(&a.ptr.cuts(2 * features), dense_grad, &|cols| cols.len() * features, &|cols, grads| {
-        T::dispatch(Cols { a, values, dense, out, shares, heads, cols, grads });
+        T::dispatch(Cols { a, values, dense, out, shares, heads, cols, grads, join: PhantomData::<J> });
     });
 }
 
 /// A range of columns, with its part of the gradient.
-struct Cols<'a, T> {
+struct Cols<'a, T, J> {
     a: View<'a>,
     values: &'a [T],
     dense: Source<'a, T>,
@@ -263,14 +288,15 @@ struct Cols<'a, T> {
     heads: usize,
     cols: Range<usize>,
     grads: &'a mut [T],
+    join: PhantomData<J>,
 }
 
-impl<T: Element> WithSimd for Cols<'_, T> {
+impl<T: Element, J: Join<T>> WithSimd for Cols<'_, T, J> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { a: View { ptr, idx, perm }, values, dense, out, shares, heads, cols, grads } = self;
+        let Self { a: View { ptr, idx, perm }, values, dense, out, shares, heads, cols, grads, .. } = self;
         let width = dense.width();
         let part = width / heads;
         let (mut sums, mut more) = (vec![T::ACC_ZERO; width], Cascade::new());
@@ -292,8 +318,8 @@ impl<T: Element> WithSimd for Cols<'_, T> {
                         let (sums, x) = (&mut sums[own.clone()], &x[own.clone()]);
                         for (((sum, x), out), share) in sums.iter_mut().zip(x).zip(&out[own.clone()]).zip(&shares[own])
                         {
-                            let matched = is_result(T::mul(value, x.widen()), *out);
-                            let term = if matched { T::mul(value, share.widen()) } else { T::ACC_ZERO };
+                            let matched = is_result(J::term(value, x.widen()), *out);
+                            let term = if matched { J::slope(value, share.widen()) } else { T::ACC_ZERO };
                             *sum = T::add(*sum, term);
                         }
                     }
@@ -309,7 +335,7 @@ impl<T: Element> WithSimd for Cols<'_, T> {
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
-    use super::Extremum;
+    use super::{Extremum, Term};
     use crate::dynamic::slices::{
         AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_floats, with_ids,
     };
@@ -317,7 +343,7 @@ pub(super) mod dynamic {
 
     /// See [`spmm_extremum`](crate::spmm_extremum()): `[rows, features]`.
     pub fn spmm_extremum(
-        extremum: Extremum,
+        how: (Extremum, Term),
         a: DynCompressed<'_>,
         values: Elements<'_>,
         dense: Elements<'_>,
@@ -327,7 +353,7 @@ pub(super) mod dynamic {
         with_ids!(a.ptr, I => with_elements!(values, T => {
             let mut out = unwritten::<T>(a.rows() * features);
             let (values, dense) = (T::elements(values), T::elements(dense));
-            super::spmm_extremum::<T, I>(extremum, a.of(), values, dense, heads, features, &mut out);
+            super::spmm_extremum::<T, I>(how, a.of(), values, dense, heads, features, &mut out);
             T::element_vec(out)
         }))
     }
@@ -336,6 +362,7 @@ pub(super) mod dynamic {
     /// the gradient of the values. `reads` holds the values, the dense operand, the result and the gradient of the
     /// result.
     pub fn extremum_rows_backward(
+        term: Term,
         (ptr, idx): (Ids<'_>, Ids<'_>),
         reads: [Elements<'_>; 4],
         heads: usize,
@@ -348,7 +375,9 @@ pub(super) mod dynamic {
             let mut value_grads = need_values.then(|| unwritten::<T>(values.len()));
             let pattern = (I::ids(ptr), I::ids(idx));
             let (shared, own) = (&mut shares[..], value_grads.as_deref_mut());
-            super::extremum_rows_backward::<T, I>(pattern, values, dense, out, grad, heads, features, shared, own);
+            super::extremum_rows_backward::<T, I>(
+                term, pattern, values, dense, out, grad, heads, features, shared, own,
+            );
             (T::element_vec(shares), value_grads.map(T::element_vec))
         }))
     }
@@ -356,6 +385,7 @@ pub(super) mod dynamic {
     /// See [`extremum_cols_backward`](crate::extremum_cols_backward()): `[cols, features]`. `reads` holds the values,
     /// the dense operand, the result and the shares.
     pub fn extremum_cols_backward(
+        term: Term,
         a: DynCompressed<'_>,
         reads: [Elements<'_>; 4],
         heads: usize,
@@ -364,7 +394,9 @@ pub(super) mod dynamic {
         with_ids!(a.ptr, I => with_floats!(reads[0], T => {
             let [values, dense, out, shares] = reads.map(T::elements);
             let mut grad = unwritten::<T>(dense.len());
-            super::extremum_cols_backward::<T, I>(a.of(), values, dense, out, shares, heads, features, &mut grad);
+            super::extremum_cols_backward::<T, I>(
+                term, a.of(), values, dense, out, shares, heads, features, &mut grad,
+            );
             T::element_vec(grad)
         }))
     }

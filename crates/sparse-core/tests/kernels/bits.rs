@@ -4,9 +4,9 @@
 
 use half::{bf16, f16};
 use sparse_core::{
-    Compressed, Element, Epilogue, Extremum, Float, Reduce, Target, TargetIndex, Triangle, extremum_rows_backward, put,
-    sddmm, segment_cumsum, segment_softmax, segment_softmax_backward, segment_sum, solve_triangular, spgemm, spmm,
-    spmm_extremum,
+    Compressed, Element, Epilogue, Extremum, Float, Reduce, Target, TargetIndex, Term, Triangle,
+    extremum_rows_backward, put, sddmm, segment_cumsum, segment_softmax, segment_softmax_backward, segment_sum,
+    solve_triangular, spgemm, spmm, spmm_extremum,
 };
 
 /// Of f32, f64, f16, bf16 and i32; of triangular systems for f32 and f64; of softmax for f32, f16 and bf16; of
@@ -171,13 +171,13 @@ fn of_extremum<T: Bits>(digest: &mut Digest) {
         let grad = list::<T>(HEIGHT * features, 5);
         let (mut out, mut shares) = (vec![T::ONE; grad.len()], vec![T::ONE; grad.len()]);
         let mut of_values = vec![T::ONE; values.len()];
-        spmm_extremum(Extremum::Min, a.view(true), &values, &dense, heads, features, &mut out);
+        spmm_extremum((Extremum::Min, Term::Product), a.view(true), &values, &dense, heads, features, &mut out);
         digest.add(&out);
-        spmm_extremum(Extremum::Max, a.view(false), &values, &dense, heads, features, &mut out);
+        spmm_extremum((Extremum::Max, Term::Product), a.view(false), &values, &dense, heads, features, &mut out);
         digest.add(&out);
         let pattern = (&a.ptr[..], &a.idx[..]);
         let own = Some(&mut of_values[..]);
-        extremum_rows_backward(pattern, &values, &dense, &out, &grad, heads, features, &mut shares, own);
+        extremum_rows_backward(Term::Product, pattern, &values, &dense, &out, &grad, heads, features, &mut shares, own);
         digest.add(&shares);
         digest.add(&of_values);
     }

@@ -90,35 +90,58 @@ fn same<T: Element>(a: T, b: T) -> bool {
     a == b || (a.is_nan() && b.is_nan())
 }
 
-/// The product, rounded like a stored value.
-fn product<T: Element>(value: T, x: T) -> T {
-    T::narrow(T::mul(value.widen(), x.widen()))
+/// Both extremes of products and of sums.
+type How = (Extremum, Term);
+
+const HOWS: [How; 4] = [
+    (Extremum::Max, Term::Product),
+    (Extremum::Min, Term::Product),
+    (Extremum::Max, Term::Sum),
+    (Extremum::Min, Term::Sum),
+];
+
+/// The product or sum, rounded like a stored value.
+fn joined<T: Element>(term: Term, value: T, x: T) -> T {
+    let (value, x) = (value.widen(), x.widen());
+    T::narrow(match term {
+        Term::Product => T::mul(value, x),
+        Term::Sum => T::add(value, x),
+    })
 }
 
-fn extreme<T: Element>(extremum: Extremum, products: impl Iterator<Item = T>) -> T {
+/// The result of a row without elements.
+fn of_none<T: Test>((extremum, term): How) -> T {
+    match (term, extremum) {
+        (Term::Product, _) => T::ZERO,
+        (_, Extremum::Max) => T::LOWEST,
+        (_, Extremum::Min) => T::HIGHEST,
+    }
+}
+
+fn extreme<T: Test>((extremum, term): How, products: impl Iterator<Item = T>) -> T {
     let better = |a: T, b: T| match extremum {
         _ if a.is_nan() || b.is_nan() => b.is_nan(),
         Extremum::Max => b > a,
         Extremum::Min => b < a,
     };
-    products.reduce(|a, b| if better(a, b) { b } else { a }).unwrap_or(T::ZERO)
+    products.reduce(|a, b| if better(a, b) { b } else { a }).unwrap_or(of_none((extremum, term)))
 }
 
-fn forward<T: Test>(c: &Case, extremum: Extremum, permuted: bool) -> Vec<T> {
+fn forward<T: Test>(c: &Case, how: How, permuted: bool) -> Vec<T> {
     let (values, dense) = (c.list::<T>(c.idx.len() * c.heads, 1), c.list::<T>(c.cols * c.features, 2));
     let mut out = vec![T::ONE; c.rows() * c.features];
     let perm = c.perm();
     let perm = permuted.then_some(&perm[..]);
     let a = Compressed { ptr: &c.ptr, idx: &c.idx, perm };
-    spmm_extremum(extremum, a, &values, &dense, c.heads, c.features, &mut out);
+    spmm_extremum(how, a, &values, &dense, c.heads, c.features, &mut out);
     for r in 0..c.rows() {
         for f in 0..c.features {
             let products = (c.ptr[r] as usize..c.ptr[r + 1] as usize).map(|k| {
                 let value = values[c.place(perm.map_or(k, |perm| perm[k] as usize), f)];
-                product(value, dense[c.idx[k] as usize * c.features + f])
+                joined(how.1, value, dense[c.idx[k] as usize * c.features + f])
             });
-            let (got, want) = (out[r * c.features + f], extreme(extremum, products));
-            assert!(same(got, want), "{extremum:?} [{r}, {f}]: {got} and {want}");
+            let (got, want) = (out[r * c.features + f], extreme(how, products));
+            assert!(same(got, want), "{how:?} [{r}, {f}]: {got} and {want}");
         }
     }
     out
@@ -130,29 +153,29 @@ fn close<T: Test + Into<f64>>(got: T, want: f64, size: f64) -> bool {
     (got.is_nan() && want.is_nan()) || got == want || (size.is_finite() && (got - want).abs() <= step * size)
 }
 
-fn backward<T: Test + Into<f64>>(c: &Case, extremum: Extremum) {
+fn backward<T: Test + Into<f64>>(c: &Case, how: How) {
     let (nnz, f_len, cells) = (c.idx.len(), c.features, c.rows() * c.features);
     let (values, dense) = (c.list::<T>(nnz * c.heads, 1), c.list::<T>(c.cols * f_len, 2));
-    let out = forward::<T>(c, extremum, false);
+    let out = forward::<T>(c, how, false);
     let grad: Vec<T> = (0..cells).map(|k| T::narrow(T::from_count(k % 5 + 1))).collect();
     let (mut shares, mut value_grads) = (vec![T::ONE; cells], vec![T::ONE; nnz * c.heads]);
     let pattern = (&c.ptr[..], &c.idx[..]);
     let grads = Some(&mut value_grads[..]);
-    extremum_rows_backward(pattern, &values, &dense, &out, &grad, c.heads, f_len, &mut shares, grads);
+    extremum_rows_backward(how.1, pattern, &values, &dense, &out, &grad, c.heads, f_len, &mut shares, grads);
     let mut alone = vec![T::ZERO; cells];
-    extremum_rows_backward(pattern, &values, &dense, &out, &grad, c.heads, f_len, &mut alone, None);
+    extremum_rows_backward(how.1, pattern, &values, &dense, &out, &grad, c.heads, f_len, &mut alone, None);
     assert!(alone == shares, "shares must not depend on what else is asked for");
     let (ptr, idx, perm) = c.transposed();
     let mut dense_grad = vec![T::ONE; dense.len()];
     let by_col = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
-    extremum_cols_backward(by_col, &values, &dense, &out, &shares, c.heads, f_len, &mut dense_grad);
+    extremum_cols_backward(how.1, by_col, &values, &dense, &out, &shares, c.heads, f_len, &mut dense_grad);
 
     let (mut want_values, mut want_dense) = (vec![(0.0, 0.0); nnz * c.heads], vec![(0.0, 0.0); dense.len()]);
     for r in 0..c.rows() {
         for f in 0..f_len {
             let row = c.ptr[r] as usize..c.ptr[r + 1] as usize;
             let at = |k: usize| c.idx[k] as usize * f_len + f;
-            let won = |&k: &usize| same(product(values[c.place(k, f)], dense[at(k)]), out[r * f_len + f]);
+            let won = |&k: &usize| same(joined(how.1, values[c.place(k, f)], dense[at(k)]), out[r * f_len + f]);
             let ties = row.clone().filter(won).count();
             assert!(ties > 0 || row.is_empty(), "the result is one of the products");
             let share = grad[r * f_len + f].into() / ties.max(1) as f64;
@@ -160,15 +183,16 @@ fn backward<T: Test + Into<f64>>(c: &Case, extremum: Extremum) {
             for k in row.filter(won) {
                 let (value, x): (f64, f64) = (values[c.place(k, f)].into(), dense[at(k)].into());
                 let add = |sum: &mut (f64, f64), term: f64| *sum = (sum.0 + term, sum.1 + term.abs());
-                add(&mut want_values[c.place(k, f)], share * x);
-                add(&mut want_dense[at(k)], share * value);
+                let slopes = if how.1 == Term::Product { [x, value] } else { [1.0; 2] };
+                add(&mut want_values[c.place(k, f)], share * slopes[0]);
+                add(&mut want_dense[at(k)], share * slopes[1]);
             }
         }
     }
     for (got, want) in [(&value_grads, want_values), (&dense_grad, want_dense)] {
         assert_eq!(got.len(), want.len());
         for (&got, (want, size)) in got.iter().zip(want) {
-            assert!(close(got, want, size), "{extremum:?}: {got} and {want}");
+            assert!(close(got, want, size), "{how:?}: {got} and {want}");
         }
     }
 }
@@ -176,24 +200,24 @@ fn backward<T: Test + Into<f64>>(c: &Case, extremum: Extremum) {
 proptest! {
     #[test]
     fn forward_of_every_type(c in case(), permuted: bool) {
-        for extremum in [Extremum::Max, Extremum::Min] {
-            forward::<f32>(&c, extremum, permuted);
-            forward::<f64>(&c, extremum, permuted);
-            forward::<f16>(&c, extremum, permuted);
-            forward::<bf16>(&c, extremum, permuted);
-            forward::<i32>(&c, extremum, permuted);
-            forward::<i64>(&c, extremum, permuted);
-            forward::<u8>(&c, extremum, permuted);
+        for how in HOWS {
+            forward::<f32>(&c, how, permuted);
+            forward::<f64>(&c, how, permuted);
+            forward::<f16>(&c, how, permuted);
+            forward::<bf16>(&c, how, permuted);
+            forward::<i32>(&c, how, permuted);
+            forward::<i64>(&c, how, permuted);
+            forward::<u8>(&c, how, permuted);
         }
     }
 
     #[test]
     fn gradients_of_floats(c in case()) {
-        for extremum in [Extremum::Max, Extremum::Min] {
-            backward::<f32>(&c, extremum);
-            backward::<f64>(&c, extremum);
-            backward::<f16>(&c, extremum);
-            backward::<bf16>(&c, extremum);
+        for how in HOWS {
+            backward::<f32>(&c, how);
+            backward::<f64>(&c, how);
+            backward::<f16>(&c, how);
+            backward::<bf16>(&c, how);
         }
     }
 }
@@ -211,9 +235,9 @@ fn rows_cut_among_threads() {
     for heads in [1, 4] {
         let (ptr, idx, picks) = (ptr.clone(), idx.clone(), Vec::clone(&picks));
         let c = Case { cols: 50, heads, features: 20, ptr, idx, picks };
-        for extremum in [Extremum::Max, Extremum::Min] {
-            backward::<f32>(&c, extremum);
-            forward::<i32>(&c, extremum, true);
+        for how in HOWS {
+            backward::<f32>(&c, how);
+            forward::<i32>(&c, how, true);
         }
     }
 }
@@ -226,10 +250,12 @@ fn the_tie_is_shared() {
     let dense = [3.0f32, 2.0, 1.0];
     let mut out = [1.0; 3];
     let a = Compressed { ptr: &ptr, idx: &idx, perm: None };
-    spmm_extremum(Extremum::Max, a, &values, &dense, 1, 1, &mut out);
+    spmm_extremum((Extremum::Max, Term::Product), a, &values, &dense, 1, 1, &mut out);
     assert!(out[0] == 6.0 && out[1].is_nan() && out[2] == 0.0);
     let (mut shares, mut grads) = ([0.0; 3], [0.0; 6]);
-    extremum_rows_backward((&ptr, &idx), &values, &dense, &out, &[1.0; 3], 1, 1, &mut shares, Some(&mut grads));
+    let grad = [1.0; 3];
+    let pattern = (&ptr[..], &idx[..]);
+    extremum_rows_backward(Term::Product, pattern, &values, &dense, &out, &grad, 1, 1, &mut shares, Some(&mut grads));
     assert_eq!((shares, grads), ([0.5, 0.5, 1.0], [1.5, 1.0, 0.0, 1.5, 1.0, 0.0]));
 }
 
@@ -237,5 +263,5 @@ fn the_tie_is_shared() {
 #[should_panic(expected = "row index must be in [0, 2), got 2")]
 fn a_column_out_of_range_panics() {
     let a = Compressed { ptr: &[0i32, 1], idx: &[2], perm: None };
-    spmm_extremum(Extremum::Min, a, &[1.0f32], &[1.0; 6], 1, 3, &mut [0.0; 3]);
+    spmm_extremum((Extremum::Min, Term::Product), a, &[1.0f32], &[1.0; 6], 1, 3, &mut [0.0; 3]);
 }

@@ -10,6 +10,7 @@ mod graph;
 mod incomplete;
 mod merge;
 mod multigrid;
+mod sampled_extremum;
 mod scatter;
 mod softmax;
 mod spgemm;

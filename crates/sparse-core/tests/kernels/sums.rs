@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use sparse_core::{
-    Compressed, Epilogue, Float, ProductPlan, Reduce, Target, TargetIndex, extremum_cols_backward,
+    Compressed, Epilogue, Float, ProductPlan, Reduce, Target, TargetIndex, Term, extremum_cols_backward,
     extremum_rows_backward, group_by, put, put_copied, sddmm, segment_cumsum, segment_sum, spgemm, spgemm_sampled,
     spgemm_values, spmm, spmm_backward,
 };
@@ -141,7 +141,17 @@ fn of_products<T: Number>() {
         let a = Compressed { ptr: &ptr, idx: &rows, perm: None };
         let ones = vec![T::ONE; 2 * COUNT];
         let mut out = vec![T::ZERO; 2];
-        extremum_cols_backward(a, &ones[..COUNT], &[T::ONE; 2], &ones, &columns(terms, 2), 1, 2, &mut out);
+        extremum_cols_backward(
+            Term::Product,
+            a,
+            &ones[..COUNT],
+            &[T::ONE; 2],
+            &ones,
+            &columns(terms, 2),
+            1,
+            2,
+            &mut out,
+        );
         out
     });
     // Dot products of long rows.
@@ -160,7 +170,18 @@ fn of_products<T: Number>() {
     check::<T>("extremum_rows_backward", COUNT, BLOCK, |terms| {
         let (mut shares, mut of_values) = (vec![T::ZERO; COUNT], vec![T::ZERO]);
         let own = Some(&mut of_values[..]);
-        extremum_rows_backward((&[0, 1], &[0]), &[T::ONE], &ones, &ones, terms, 1, COUNT, &mut shares, own);
+        extremum_rows_backward(
+            Term::Product,
+            (&[0, 1], &[0]),
+            &[T::ONE],
+            &ones,
+            &ones,
+            terms,
+            1,
+            COUNT,
+            &mut shares,
+            own,
+        );
         of_values
     });
 }

@@ -361,7 +361,7 @@ fn nan_wins_the_maximum() {
             v[place * block..][..block].fill(f32::NAN);
             let mut out = vec![0.0; block];
             let all = Compressed { ptr: &[0i32, 3], idx: &[0, 1, 2], perm: None };
-            spmm_extremum(Extremum::Max, all, &[1.0; 3], &v, 1, block, &mut out);
+            spmm_extremum((Extremum::Max, Term::Product), all, &[1.0; 3], &v, 1, block, &mut out);
             assert!(out.iter().all(|x| x.is_nan()), "block {block}, NaN in row {place}");
         }
     }

@@ -11,6 +11,7 @@ mod embeddings;
 mod explain;
 mod generators;
 mod hetero;
+mod k_paths;
 mod labelled;
 mod last_neighbors;
 mod link_loader;

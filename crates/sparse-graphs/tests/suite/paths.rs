@@ -9,7 +9,7 @@ use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 const NONE: f64 = f64::INFINITY;
 
-fn graph(edges: &[(usize, usize, f64)], nodes: usize) -> CsrTensor<2> {
+pub fn graph(edges: &[(usize, usize, f64)], nodes: usize) -> CsrTensor<2> {
     let ends: Vec<_> = edges.iter().map(|&(row, col, _)| (row, col)).collect();
     let weights: Vec<f64> = edges.iter().map(|edge| edge.2).collect();
     let values = Tensor::<1>::from_data(TensorData::new(weights, [edges.len()]), (&Device::flex(), DType::F64));
@@ -17,7 +17,7 @@ fn graph(edges: &[(usize, usize, f64)], nodes: usize) -> CsrTensor<2> {
 }
 
 /// Random numbers from 0 to below `limit`.
-fn draws(seed: u64) -> impl FnMut(usize) -> usize {
+pub fn draws(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(2) + 1;
     move |limit| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -27,7 +27,7 @@ fn draws(seed: u64) -> impl FnMut(usize) -> usize {
 
 /// Edges without repeats, sorted; a negative one never closes a cycle of negative length: it is a difference of
 /// potentials and something from 0 on.
-fn random(seed: u64, nodes: usize, edges: usize, negative: bool) -> Vec<(usize, usize, f64)> {
+pub fn random(seed: u64, nodes: usize, edges: usize, negative: bool) -> Vec<(usize, usize, f64)> {
     let mut draw = draws(seed);
     let potential: Vec<f64> = (0..nodes).map(|_| if negative { draw(9) as f64 } else { 0.0 }).collect();
     let mut list: Vec<_> = (0..edges).map(|_| (draw(nodes), draw(nodes), draw(6) as f64)).collect();

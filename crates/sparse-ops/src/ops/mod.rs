@@ -25,6 +25,7 @@ pub use products::attention::{attention, try_attention};
 pub use products::masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};
 pub use products::matmul::MatmulRhs;
 pub use products::matmul_then::Epilogue;
+pub use products::semiring::Semiring;
 pub use sparse_burn::Reduce;
 pub use stored::Stored;
 pub use structure::concat::{concat, try_concat, try_concat_async};

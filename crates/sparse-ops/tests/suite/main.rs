@@ -16,4 +16,5 @@ mod panics;
 mod printing;
 mod refused;
 mod rules;
+mod semiring;
 mod steps;

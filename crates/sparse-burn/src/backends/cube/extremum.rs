@@ -12,11 +12,17 @@ use crate::backend::Gpu;
 use crate::kernel::{ExtremumColsBackward, ExtremumRowsBackward, SpmmExtremum};
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
+use sparse_core::Term;
+
+/// Whether the kernels form such terms. Those of the tropical semirings run on the host.
+fn is_native(term: Term) -> bool {
+    term == Term::Product
+}
 
 impl SpmmExtremum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { extremum, view, values, dense } =
-            supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
+        let Self { extremum, view, values, dense, .. } =
+            supported(self, |args| is_native(args.term) && multiplies(&args.view, &args.values, &args.dense))?;
         let (combine, RowsView { ptr, idx, perm }) = (Combine::Extremum(extremum), view);
         Ok(combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense, usize::MAX))
     }
@@ -24,9 +30,9 @@ impl SpmmExtremum<CubeTensor> {
 
 impl ExtremumRowsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<CubeTensor>), Self> {
-        let Self { rows, view, reads, grad, need_values } =
-            supported(self, |Self { rows, view, reads, grad, .. }| {
-                runs(view.arrays().chain(reads).chain([grad, rows]))
+        let Self { rows, view, reads, grad, need_values, .. } =
+            supported(self, |Self { term, rows, view, reads, grad, .. }| {
+                is_native(*term) && runs(view.arrays().chain(reads).chain([grad, rows]))
             })?;
         let (RowsView { ptr, idx: cols, .. }, [values, dense, out]) = (view, reads);
         let combine = Combine::Shares { out: out.clone(), grad };
@@ -40,8 +46,9 @@ impl ExtremumRowsBackward<CubeTensor> {
 
 impl ExtremumColsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, reads, shares } =
-            supported(self, |Self { view, reads, shares }| runs(view.arrays().chain(reads).chain([shares])))?;
+        let Self { view, reads, shares, .. } = supported(self, |Self { term, view, reads, shares }| {
+            is_native(*term) && runs(view.arrays().chain(reads).chain([shares]))
+        })?;
         let (RowsView { ptr, idx: rows, perm }, [values, dense, out]) = (view, reads);
         Ok(combine_rows(Combine::Matched { dense, out }, ptr, Some(rows), Some((values, perm)), shares, usize::MAX))
     }

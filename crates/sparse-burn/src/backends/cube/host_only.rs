@@ -1,12 +1,13 @@
 //! Kernels for CPUs alone: what layers do to dense arrays between products, and attention in one walk. On a GPU callers
 //! use Burn's operations, which run on all of it and which fusion can join with their neighbours, or the kernels of the
 //! parts. So these come here only if they are called by themselves. Triangular systems and incomplete factors are
-//! chains of rows, each of which needs the ones before: they read what they need and run on the host.
+//! chains of rows, each of which needs the ones before: they read what they need and run on the host. So do products of
+//! two sparse matrices with an extremum in place of the sum.
 
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
     Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, PassColumns, ReluBackward,
-    SolveTriangular, SortTriangle,
+    SampledExtremum, SampledExtremumBackward, SolveTriangular, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward,
 };
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
@@ -24,6 +25,7 @@ macro_rules! on_host {
 
 on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: CubeTensor);
 on_host!(PassColumns: Vec<CubeTensor>);
+on_host!(SampledExtremum SampledExtremumBackward SpgemmExtremum SpgemmExtremumBackward: CubeTensor);
 on_host!(Attend: (CubeTensor, Option<CubeTensor>));
 on_host!(SortTriangle: Option<TrianglePlan>);
 on_host!(SolveTriangular: Result<CubeTensor>);

@@ -3,8 +3,8 @@
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
-    Attend, Factorize, Sddmm, SolveTriangular, SortTriangle, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
-    SpmmBackward,
+    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, SolveTriangular, SortTriangle, Spgemm,
+    SpgemmExtremum, SpgemmExtremumBackward, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward,
 };
 use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
@@ -99,6 +99,44 @@ impl SpgemmSampled<HostTensor> {
         let mask = (ptr.ids(), idx.ids());
         let out = dynamic::spgemm_sampled(mask, x.slices(), left, y.slices(), right, cols, plan.as_ref());
         out.data([idx.dims()[0], 1], x_values.dtype())
+    }
+}
+
+impl SampledExtremum<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { extremum, term, mask: (ptr, idx), x: (x, x_values), y: (y, y_values), cols } = self;
+        let (left, right) = ((x.slices(), x_values.elements()), (y.slices(), y_values.elements()));
+        let out = dynamic::sampled_extremum((extremum, term), (ptr.ids(), idx.ids()), left, right, cols);
+        out.data([idx.dims()[0], 1], x_values.dtype())
+    }
+}
+
+impl SampledExtremumBackward<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { term, mask, x: (x, x_values), y: (y, y_values), cols, results: [out, grad] } = self;
+        let (left, right) = ((x.slices(), x_values.elements()), (y.slices(), y_values.elements()));
+        let results = (out.elements(), grad.elements());
+        let grads = dynamic::sampled_extremum_backward(term, mask.slices(), left, right, cols, results);
+        grads.data([x.idx.dims()[0], 1], x_values.dtype())
+    }
+}
+
+impl SpgemmExtremum<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { extremum, term, c: (ptr, idx), a: (a, a_values), b: (b, b_values), cols } = self;
+        let (left, right) = ((a.slices(), a_values.elements()), (b.slices(), b_values.elements()));
+        let out = dynamic::spgemm_extremum((extremum, term), (ptr.ids(), idx.ids()), left, right, cols);
+        out.data([idx.dims()[0], 1], a_values.dtype())
+    }
+}
+
+impl SpgemmExtremumBackward<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { term, c, a: (a, a_values), b: (b, b_values), cols, results: [out, grad] } = self;
+        let (left, right) = ((a.slices(), a_values.elements()), (b.slices(), b_values.elements()));
+        let results = (out.elements(), grad.elements());
+        let grads = dynamic::spgemm_extremum_backward(term, c.slices(), left, right, cols, results);
+        grads.data([a.idx.dims()[0], 1], a_values.dtype())
     }
 }
 

@@ -92,6 +92,8 @@ results! {
         [0, 1].map(|k| own.needs[k].then(|| own.grad.sized([counts[k]])))
     };
     ReluBackward -> Meta: |own| own.grad.clone();
+    SampledExtremum -> Meta: |own| own.x.1.sized([count(&own.mask.1), 1]);
+    SampledExtremumBackward -> Meta: |own| own.x.1.sized([count(&own.x.0.idx), 1]);
     Scan -> Meta: |own| own.counts.sized([count(&own.counts) + 1]);
     Sddmm -> Meta: |own| own.x.sized([count(&own.rows), own.heads]);
     SegmentCumsum -> Meta: |own| own.values.clone();
@@ -100,6 +102,8 @@ results! {
     SegmentSum -> Meta: |own| own.values.sized([count(&own.ptr) - 1, width(&own.values)]);
     // The server makes no plans: they would be used here.
     SortTriangle -> Option<TrianglePlan>: |_own| None;
+    SpgemmExtremum -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);
+    SpgemmExtremumBackward -> Meta: |own| own.a.1.sized([count(&own.a.0.idx), 1]);
     SpgemmPlan -> Option<ProductPlan>: |_own| None;
     SpgemmSampled -> Meta: |own| own.x.1.sized([count(&own.mask.1), 1]);
     SpgemmValues -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);

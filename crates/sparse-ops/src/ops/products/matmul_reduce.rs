@@ -18,7 +18,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::{Extremum, Reduce};
+use sparse_burn::{Extremum, Reduce, Term};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -57,19 +57,28 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `invalid` for [`Reduce::Assign`].
     #[or_panic]
     pub fn try_matmul_reduce<const E: usize>(&self, dense: Tensor<E, K>, reduce: Reduce) -> Result<Tensor<E, K>> {
-        const OP: &str = "matmul_reduce";
-        matrix(OP, self)?;
-        let operand = Operand::new(OP, self, dense.dims())?;
-        same_elements(OP, &self.values, &dense)?;
+        self.reduced("matmul_reduce", dense, reduce)
+    }
+
+    /// [`matmul_reduce`](Self::matmul_reduce) under the name `op`.
+    pub(super) fn reduced<const E: usize>(
+        &self,
+        op: &'static str,
+        dense: Tensor<E, K>,
+        reduce: Reduce,
+    ) -> Result<Tensor<E, K>> {
+        matrix(op, self)?;
+        let operand = Operand::new(op, self, dense.dims())?;
+        same_elements(op, &self.values, &dense)?;
         if reduce == Reduce::Assign {
-            return Err(SparseError::invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign"));
+            return Err(SparseError::invalid(op, "reduce must be add, mul, mean, amax or amin, got assign"));
         }
         let own = self.coalesce();
         let own = SparseTensor { values: own.fill.without_gradient(own.values), fill: Fill::Zero, ..own };
         let matrix = own.pattern.matrix().expect("coalescing keeps the rank");
         let empty = own.nnz() == 0 || operand.out().contains(&0);
         if reduce == Reduce::Add || (own.dtype().is_float() && empty) {
-            return own.times(OP, dense);
+            return own.times(op, dense);
         }
         if empty {
             return Ok(Tensor::zeros(operand.out(), (&dense.device(), dense.dtype())));
@@ -80,7 +89,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(operand.product(by_count(sums, matrix)));
         }
         if let Some(extremum) = end(reduce) {
-            return Ok(operand.product(extreme_product(extremum, matrix, values, flat)));
+            return Ok(operand.product(extreme_product((extremum, Term::Product), matrix, values, flat)));
         }
         let ([rows, _], [_, columns]) = (matrix.size(), flat.dims());
         let messages = messages(values, flat, matrix.columns());
@@ -108,6 +117,7 @@ fn end(reduce: Reduce) -> Option<Extremum> {
 /// so nothing more is kept.
 #[derive(Debug)]
 struct Extreme {
+    term: Term,
     row_ids: Tensor<1, Int>,
     by_row: Compressed,
     by_col: Option<View>,
@@ -116,18 +126,19 @@ struct Extreme {
     out: Tensor<2>,
 }
 
-/// The largest or smallest product of each row, for values `[nnz, heads]` of a coalesced matrix and dense
+/// The largest or smallest product of each row, or sum, for values `[nnz, heads]` of a coalesced matrix and dense
 /// `[cols, heads * F]`.
-fn extreme_product<K: Numeric>(
-    extremum: Extremum,
+pub(super) fn extreme_product<K: Numeric>(
+    (extremum, term): (Extremum, Term),
     matrix: &Matrix,
     values: Tensor<2, K>,
     dense: Tensor<2, K>,
 ) -> Tensor<2, K> {
-    let out = kernel::spmm_extremum(extremum, matrix.by_row(), &values, &dense);
+    let out = kernel::spmm_extremum(extremum, term, matrix.by_row(), &values, &dense);
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Extreme {
+        term,
         row_ids: matrix.row_ids().clone(),
         by_row: matrix.by_row().clone(),
         by_col: dense.is_tracked().then(|| matrix.col_view()),
@@ -137,13 +148,13 @@ fn extreme_product<K: Numeric>(
     };
     let parents = [Erased::from(values), Erased::from(dense)];
     from_float(record(out, parents, saved, |saved, grad, needs| {
-        let Extreme { row_ids, by_row, by_col, values, dense, out } = saved;
+        let Extreme { term, row_ids, by_row, by_col, values, dense, out } = saved;
         let reads = [values, dense, out];
-        let (shares, d_values) = kernel::extremum_rows_backward(row_ids, by_row, reads, grad, needs[0]);
+        let (shares, d_values) = kernel::extremum_rows_backward(*term, row_ids, by_row, reads, grad, needs[0]);
         let d_dense = needs[1].then(|| {
             let by_col = by_col.as_ref().expect("saved where the dense side is tracked");
             let own = by_col.pick(dense);
-            by_col.rows(|cols| kernel::extremum_cols_backward(cols, [values, &own, out], shares)).into()
+            by_col.rows(|cols| kernel::extremum_cols_backward(*term, cols, [values, &own, out], shares)).into()
         });
         [d_values.map(Erased::from), d_dense]
     }))

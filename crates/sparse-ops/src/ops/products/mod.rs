@@ -8,5 +8,7 @@ pub(crate) mod matmul;
 pub(crate) mod matmul_reduce;
 pub(crate) mod matmul_then;
 pub(crate) mod operand;
+pub(crate) mod semiring;
 pub(crate) mod spgemm;
+pub(crate) mod spgemm_masked;
 pub(crate) mod spmm;

@@ -59,7 +59,7 @@ fn not_a_matrix<P: Pattern, const D: usize, K: Kind>(op: &'static str, sparse: &
 }
 
 /// The coalesced operands of a product.
-fn checked<P: Pattern, const D: usize, K: Numeric>(
+pub(super) fn checked<P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
@@ -84,7 +84,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
     Ok((a.coalesce(), b.coalesce()))
 }
 
-fn matrix<P: Pattern, const D: usize, K: Kind>(sparse: &SparseTensor<P, D, K>) -> &Matrix {
+pub(super) fn matrix<P: Pattern, const D: usize, K: Kind>(sparse: &SparseTensor<P, D, K>) -> &Matrix {
     sparse.pattern.matrix().expect("checked, and coalescing keeps the rank")
 }
 
@@ -93,7 +93,7 @@ fn rows(a: &Matrix, b: &Matrix, dtype: DType) -> [Compressed; 2] {
     [a.by_row(), b.by_row()].map(|rows| cast(rows, dtype))
 }
 
-fn cast(rows: &Compressed, dtype: DType) -> Compressed {
+pub(super) fn cast(rows: &Compressed, dtype: DType) -> Compressed {
     rows.clone().map(|list| index_tensor(list, dtype))
 }
 
@@ -105,8 +105,8 @@ fn usual_dtype(a: &Matrix, b: &Matrix) -> DType {
 
 /// The pattern of a product, its compressed rows, and the plans for its values.
 #[derive(Clone)]
-struct Product<P> {
-    pattern: P,
+pub(super) struct Product<P> {
+    pub(super) pattern: P,
     rows: Compressed,
     plans: Arc<Plans>,
 }
@@ -149,10 +149,10 @@ fn plan(
 #[derive(PartialEq, Eq)]
 struct Times(u64);
 
-type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
+pub(super) type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
 /// The pattern of the product. The pass that finds it also computes the values, which are `None` if it was known.
-fn symbolic<P: Pattern, const D: usize, K: Numeric>(
+pub(super) fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<Patterned<P, K>> {
