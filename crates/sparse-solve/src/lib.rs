@@ -10,6 +10,8 @@
 //! | polynomials as preconditioners | [`polynomial`] |
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
+//! | non-linear equations | [`NewtonConfig`] with a [`Jacobian`], [`FixedPointConfig`]; [`Root`], [`NonlinearReport`] |
+//! | sparse derivatives | [`sparse_jacobian`], [`color_columns`], [`color_rows`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
 //! is made of, by the implicit function: one more solve, however many iterations the first one took.
@@ -20,6 +22,7 @@ mod amg;
 mod gradient;
 mod krylov;
 mod method;
+mod nonlinear;
 mod operator;
 mod preconditioner;
 mod report;
@@ -30,6 +33,10 @@ mod triangular;
 pub use amg::{Amg, AmgConfig, Cycle, Smoother};
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
+pub use nonlinear::{
+    FixedPointConfig, Jacobian, NewtonConfig, NonlinearReport, Root, color_columns, color_rows, sparse_jacobian,
+    try_sparse_jacobian,
+};
 pub use operator::{Batch, LinearOperator, Operator};
 pub use preconditioner::{
     block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted,

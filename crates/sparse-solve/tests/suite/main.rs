@@ -3,6 +3,7 @@
 mod gradients;
 mod least_squares;
 mod multigrid;
+mod nonlinear;
 mod operators;
 mod preconditioners;
 mod random;
