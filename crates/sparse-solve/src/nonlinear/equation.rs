@@ -3,9 +3,10 @@
 use super::report::{column, sizes};
 use crate::krylov::vectors::{dot, ratio};
 use crate::operator::{LinearOperator, Operator, check_sizes, device_of};
+use crate::tape::pull;
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
-use sparse_ops::extend::{Erased, Exact, associate, record, same_elements};
+use sparse_ops::extend::{Exact, associate, same_elements};
 use sparse_ops::{Result, SparseError};
 use std::fmt;
 use std::sync::Arc;
@@ -75,10 +76,7 @@ impl<M: Module + Send + Sync + 'static, const D: usize, const E: usize> Equation
         if !out.is_tracked() {
             return u.inner().zeros_like();
         }
-        // The tape needs a root of one element, whose gradient is 1.
-        let root = Tensor::<1>::zeros([1], (&w.device(), w.dtype()));
-        let root = record(root, [Erased::from(&out)], w, |w: &Tensor<E>, _, _| [Some(w.clone().into())]);
-        let grads = root.backward();
+        let grads = pull(&out, w);
         u.grad(&grads).unwrap_or_else(|| u.inner().zeros_like())
     }
 }

@@ -11,6 +11,8 @@ use sparse_tensor::solve::{
     Boundary, FixedPointConfig, Jacobian, Method, NewtonConfig, SolverConfig, Stopped, color_columns, color_rows,
     laplacian, sparse_jacobian, try_ilu0, try_sparse_jacobian,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 type Poisson = (CsrTensor<2>, Tensor<1>);
 
@@ -370,4 +372,34 @@ fn without_a_gradient() {
     let u = NewtonConfig::new().solve(&theta, f, start.clone(), Jacobian::colored(eye.pattern()));
     let grads = u.sum().backward();
     assert!(start.grad(&grads).is_none() && theta.grad(&grads).is_some());
+}
+
+/// However many iterations there are, one application is on the tape; each product of the backward pass is another one.
+#[test]
+fn one_application_is_on_the_tape() {
+    let device = Device::flex().autodiff();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = || {
+        let count = count.clone();
+        move |theta: &Tensor<1>, u: Tensor<1>| {
+            count.fetch_add(usize::from(u.is_autodiff()), Relaxed);
+            (u * theta.clone()).cos()
+        }
+    };
+    let theta = Tensor::<1>::from_floats([0.9, 0.5], &device).require_grad();
+    let start = || Tensor::<1>::zeros([2], &device);
+    let root = FixedPointConfig::picard().try_solve_with(&theta, counted(), start(), None).unwrap();
+    assert!(root.report.iterations > 10 && root.report.evaluations == root.report.iterations + 1);
+    assert_eq!(count.swap(0, Relaxed), 1);
+    assert!(theta.grad(&root.u.sum().backward()).is_some());
+    let products = count.swap(0, Relaxed);
+    assert!((1..10).contains(&products), "{products}");
+    // With the formula of the Jacobian nothing else is.
+    let sine = |theta: &Tensor<1>, u: Tensor<1>| -(u * theta.clone()).sin() * theta.clone() - 1.0;
+    let jacobian = Jacobian::given(move |theta: &Tensor<1>, u| CsrTensor::from_diagonal(sine(theta, u)));
+    let f = counted();
+    let difference = move |theta: &Tensor<1>, u: Tensor<1>| f(theta, u.clone()) - u;
+    let u = NewtonConfig::new().solve(&theta, difference, start(), jacobian);
+    assert!(theta.grad(&u.sum().backward()).is_some());
+    assert_eq!(count.load(Relaxed), 1);
 }
