@@ -11,16 +11,16 @@ use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 
 /// `exp(t A) b`, without the exponential itself: the solution at time `t` of `x' = A x` that begins at `b`.
 ///
-/// `a` is `[n, n]` with fill zero or `Undefined`, COO or CSR, `b` is `[n]` or `[n, F]`; f32 or f64. In `s` steps, each a
-/// truncated Taylor series of at most 55 terms (20 in f32) around the mean of the diagonal, with `s` from the exact
+/// `a` is `[n, n]` with fill zero or `Undefined`, COO or CSR, `b` is `[n]` or `[n, F]`; f32 or f64. In `s` steps, each
+/// a truncated Taylor series of at most 55 terms (20 in f32) around the mean of the diagonal, with `s` from the exact
 /// 1-norm of the rest. As exact as the dtype where `t A` is not far from normal. (`scipy.sparse.linalg.expm_multiply`,
 /// which estimates norms of powers to need fewer steps of matrices that are far from normal.)
 ///
 /// Backward: `d b = exp(t A^T) d x`, and of `A` on its own pattern the derivative of the series. The steps are run
-/// again, each on a tape of its own, from about `sqrt(s)` kept states, so memory is `O(nnz + (terms + sqrt(s)) n F)`, and
-/// the work about that of four forward passes. The mean of the diagonal is taken as a constant, since the exact result
-/// does not depend on it. The derivative of a series has one term fewer: gradients have an error of at most about a
-/// thousand times the dtype's rounding. Where `A` is a constant it is one pass with `A^T`.
+/// again, each on a tape of its own, from about `sqrt(s)` kept states, so memory is `O(nnz + (terms + sqrt(s)) n F)`,
+/// and the work about that of four forward passes. The mean of the diagonal is taken as a constant, since the exact
+/// result does not depend on it. The derivative of a series has one term fewer: gradients have an error of at most
+/// about a thousand times the dtype's rounding. Where `A` is a constant it is one pass with `A^T`.
 ///
 /// Cost: about `5 |t A|_1` products with `A` where that is large. On a CPU a step ends where terms no longer count,
 /// which reads three numbers for each.
@@ -45,8 +45,8 @@ use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 /// # Errors
 ///
 /// `shape_mismatch` if the matrix is not square, or `b` does not fit; `dtype_mismatch`, `unsupported_dtype`,
-/// `device_mismatch`; `fill_mismatch` for another fill than zero or `Undefined`; `invalid` for numbers of the matrix or a time that are not finite, and for a norm
-/// that would need more than 10^7 products.
+/// `device_mismatch`; `fill_mismatch` for another fill than zero or `Undefined`; `invalid` for numbers of the matrix or
+/// a time that are not finite, and for a norm that would need more than 10^7 products.
 #[or_panic]
 pub fn try_expm_multiply<P: Pattern, const D: usize>(
     a: &SparseTensor<P, 2>,

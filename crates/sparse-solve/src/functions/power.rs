@@ -4,8 +4,8 @@ use sparse_macros::or_panic;
 use sparse_ops::extend::check_square;
 use sparse_ops::{CsrTensor, Result};
 
-/// `A^n`, stored, by repeated squaring; the identity for `n = 0`. Gradients reach `A` through the products. Cost: at most
-/// `2 log2(n)` products of sparse matrices, whose results fill up. For `A^n b` multiply `n` times instead.
+/// `A^n`, stored, by repeated squaring; the identity for `n = 0`. Gradients reach `A` through the products. Cost: at
+/// most `2 log2(n)` products of sparse matrices, whose results fill up. For `A^n b` multiply `n` times instead.
 /// (`scipy.sparse.linalg.matrix_power`.)
 ///
 /// ```
@@ -21,8 +21,8 @@ use sparse_ops::{CsrTensor, Result};
 ///
 /// # Errors
 ///
-/// `shape_mismatch` if the matrix is not square; those of the products, as `would_densify` for another fill than zero or
-/// `Undefined`.
+/// `shape_mismatch` if the matrix is not square; those of the products, as `would_densify` for another fill than zero
+/// or `Undefined`.
 #[or_panic]
 pub fn try_matrix_power(a: &CsrTensor<2>, n: usize) -> Result<CsrTensor<2>> {
     const OP: &str = "matrix_power";

@@ -84,7 +84,8 @@ impl Plan {
         self.series(a, x, looks)
     }
 
-    /// The same on the tape, with all terms: one that is 0 may have a derivative with respect to `a`, and those after it.
+    /// The same on the tape, with all terms: one that is 0 may have a derivative with respect to `a`, and those after
+    /// it.
     pub fn step_on_tape<P: Pattern>(&self, a: &SparseTensor<P, 2>, x: Tensor<2>) -> Result<Tensor<2>> {
         self.series(a, x, false)
     }

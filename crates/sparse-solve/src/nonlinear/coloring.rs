@@ -12,8 +12,8 @@ use sparse_ops::{Result, SparseError};
 /// the colour's unit vectors.
 ///
 /// Greedy, columns with the most neighbours first; at least as many colours as the longest row has elements, and of a
-/// stencil few more. Cost: the pattern is read to the host; `O(nnz L)` for rows of at most `L` elements. Source: Curtis,
-/// Powell and Reid 1974; Coleman and More 1983.
+/// stencil few more. Cost: the pattern is read to the host; `O(nnz L)` for rows of at most `L` elements. Source:
+/// Curtis, Powell and Reid 1974; Coleman and More 1983.
 ///
 /// ```
 /// use burn::tensor::Device;

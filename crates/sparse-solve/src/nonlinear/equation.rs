@@ -64,9 +64,12 @@ impl<M: Module + Send + Sync + 'static, const D: usize, const E: usize> Equation
         Ok(out)
     }
 
-    /// `F(u)` on the tape of the module, at a constant `u`.
-    pub fn eval_on_tape(&self, theta: &M, u: Tensor<D>, device: &Device) -> Tensor<E> {
-        (self.f)(theta, associate(u, device))
+    /// `F(u)` on the tape of the module, at a constant `u`. `None` if nothing of it is tracked.
+    pub fn eval_on_tape(&self, theta: &M, u: Tensor<D>, device: &Device) -> Option<Tensor<E>> {
+        if !theta.devices().iter().any(Device::is_autodiff) {
+            return None;
+        }
+        Some((self.f)(theta, associate(u, device))).filter(Tensor::is_tracked)
     }
 
     /// `J^T w` at `u`, exactly: one application on a tape of its own, and its backward pass from `w`.

@@ -21,16 +21,16 @@ const OP: &str = "FixedPointConfig::solve";
 
 /// Fixed points `u = G(u)`, with gradients: Picard's iteration, and Anderson's, which mixes the last points.
 ///
-/// With the residual `r = G(u) - u`, Picard goes to `u + damping r`. Anderson takes the mixture of the last `window + 1`
-/// points whose residual would be smallest if `G` were linear, by a small least-squares problem in f64 on the host, and
-/// goes on from there (Walker and Ni 2011). Of a linear `G` that is GMRES. It ends when
+/// With the residual `r = G(u) - u`, Picard goes to `u + damping r`. Anderson takes the mixture of the last
+/// `window + 1` points whose residual would be smallest if `G` were linear, by a small least-squares problem in f64 on
+/// the host, and goes on from there (Walker and Ni 2011). Of a linear `G` that is GMRES. It ends when
 /// `|r| <= max(relative |G(u)|, absolute)`, and gives `G(u)`.
 ///
-/// Backward, by the implicit function: with the gradient `g` of `u` it solves `(I - J^T) w = g` with the Jacobian `J` of
-/// `G` at the solution, and gives `w` to one application of `G` that is on the tape. A product with `J^T` is an
-/// application of `G` on a tape of its own and its backward pass, so it is exact, and nothing is stored. Gradients reach
-/// what `theta` is made of; the memory is that of one application, as of a deep equilibrium model (Bai, Kolter and
-/// Koltun 2019). No gradient reaches the start. If `I - J` is singular there is no gradient.
+/// Backward, by the implicit function: with the gradient `g` of `u` it solves `(I - J^T) w = g` with the Jacobian `J`
+/// of `G` at the solution, and gives `w` to one application of `G` that is on the tape. A product with `J^T` is an
+/// application of `G` on a tape of its own and its backward pass, so it is exact, and nothing is stored. Gradients
+/// reach what `theta` is made of; the memory is that of one application, as of a deep equilibrium model (Bai, Kolter
+/// and Koltun 2019). No gradient reaches the start. If `I - J` is singular there is no gradient.
 ///
 /// Cost of an iteration: an application of `G`, a few passes over the vectors of the window, and two reads.
 ///
@@ -84,9 +84,9 @@ impl FixedPointConfig {
         Self::new().with_window(window)
     }
 
-    /// `u` with `u = G(theta, u)`, of the shape of `start`, f32 or f64. `g` gets `theta`, a module or a tuple of tensors
-    /// that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and without the
-    /// tape, always with all of its tensors alike, and must do the same in each call.
+    /// `u` with `u = G(theta, u)`, of the shape of `start`, f32 or f64. `g` gets `theta`, a module or a tuple of
+    /// tensors that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and
+    /// without the tape, always with all of its tensors alike, and must do the same in each call.
     ///
     /// # Errors
     ///
@@ -143,9 +143,9 @@ impl FixedPointConfig {
         }
         let Some(device) = tape else { return Ok(Root { u, report }) };
         let on = equation.eval_on_tape(theta, u.clone(), &device);
-        let u = match on.is_tracked() {
-            false => constant(u, Some(&device)),
-            true => {
+        let u = match on {
+            None => constant(u, Some(&device)),
+            Some(on) => {
                 // The value is used by differences only, and the adjoint solve has none.
                 let value = u.clone();
                 let tangent = Tangent { equation, u: u.clone(), value, transposed: false, fixed_point: true };

@@ -118,12 +118,12 @@ impl<M: Module + Send + Sync + 'static, const D: usize> Jacobian<M, D> {
     }
 }
 
-/// The Jacobian `[M, N]` of a function from `N` to `M` elements at `u`, on a pattern that has all of its elements. Exact
-/// to rounding, and not on the tape: Burn's derivatives are of first order.
+/// The Jacobian `[M, N]` of a function from `N` to `M` elements at `u`, on a pattern that has all of its elements.
+/// Exact to rounding, and not on the tape: Burn's derivatives are of first order.
 ///
 /// `theta` is the module of the function, as for [`NewtonConfig::try_solve`](crate::NewtonConfig::try_solve). Rows are
-/// grouped by [`color_rows`], and each group takes one application of `f` on a tape and its backward pass: `J^T w`, with
-/// `w` 1 in the rows of the group. So it costs as many of these as there are colours, and one more, by which it is
+/// grouped by [`color_rows`], and each group takes one application of `f` on a tape and its backward pass: `J^T w`,
+/// with `w` 1 in the rows of the group. So it costs as many of these as there are colours, and one more, by which it is
 /// checked that no element lies outside the pattern. Colours are kept with the pattern. Memory: `O(nnz + colours N)`.
 /// Differences with grouped columns (`scipy.optimize.approx_derivative`) would need less of the function and have half
 /// the digits.

@@ -23,18 +23,19 @@ const ARMIJO: f64 = 1e-4;
 /// Newton's method for `F(u) = 0`, with gradients.
 ///
 /// Each iteration solves `J d = -F(u)` with the Jacobian `J` of [`Jacobian`], and goes to `u + t d` with the first `t`
-/// of 1, 1/2, 1/4, .. that has `|F(u + t d)| <= (1 - t / 10^4) |F(u)|`. A linear solve need not reach its tolerance: the
-/// line search judges what it found.
+/// of 1, 1/2, 1/4, .. that has `|F(u + t d)| <= (1 - t / 10^4) |F(u)|`. A linear solve need not reach its tolerance:
+/// the line search judges what it found.
 ///
-/// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|`: then the
-/// error, which is squared in an iteration, is far below that, also where rounding keeps `|F(u)|` large.
+/// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|`: then
+/// the error, which is squared in an iteration, is far below that, also where rounding keeps `|F(u)|` large.
 ///
 /// Backward, by the implicit function: with the gradient `g` of `u` it solves `J^T w = -g` at the solution, and gives
-/// `w` to one application of `F` that is on the tape. So gradients reach what `theta` is made of, and the memory is that
-/// of one application, however many iterations there were. No gradient reaches the start. If `J` is singular at the
-/// solution there is no gradient.
+/// `w` to one application of `F` that is on the tape. So gradients reach what `theta` is made of, and the memory is
+/// that of one application, however many iterations there were. No gradient reaches the start. If `J` is singular at
+/// the solution there is no gradient.
 ///
-/// Cost of an iteration: the Jacobian, a linear solve, and an application of `F` and a read for each `t` that was tried.
+/// Cost of an iteration: the Jacobian, a linear solve, and an application of `F` and a read for each `t` that was
+/// tried.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -82,16 +83,16 @@ pub struct NewtonConfig {
 }
 
 impl NewtonConfig {
-    /// `u` with `F(theta, u) = 0`, of the shape of `start`, f32 or f64. `f` gets `theta`, a module or a tuple of tensors
-    /// that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and without the
-    /// tape, always with all of its tensors alike, and must do the same in each call.
+    /// `u` with `F(theta, u) = 0`, of the shape of `start`, f32 or f64. `f` gets `theta`, a module or a tuple of
+    /// tensors that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and
+    /// without the tape, always with all of its tensors alike, and must do the same in each call.
     ///
     /// # Errors
     ///
     /// `shape_mismatch` if the result of `f` has not the shape of `start`, or the Jacobian does not fit;
-    /// `unsupported_dtype`, `dtype_mismatch`, `device_mismatch`; those of the Jacobian and of the linear solver; `invalid`
-    /// for a tolerance that is no number from 0 on, for numbers that are not finite, with the iteration, or if the
-    /// tolerance is not reached: the message is the [`NonlinearReport`].
+    /// `unsupported_dtype`, `dtype_mismatch`, `device_mismatch`; those of the Jacobian and of the linear solver;
+    /// `invalid` for a tolerance that is no number from 0 on, for numbers that are not finite, with the iteration, or
+    /// if the tolerance is not reached: the message is the [`NonlinearReport`].
     ///
     /// # Panics
     ///
@@ -149,9 +150,9 @@ impl NewtonConfig {
             return Ok(Root { u, report });
         };
         let on = equation.eval_on_tape(theta, u.clone(), &device);
-        let out = match on.is_tracked() {
-            false => constant(u, Some(&device)),
-            true => {
+        let out = match on {
+            None => constant(u, Some(&device)),
+            Some(on) => {
                 let linear = jacobian.at(OP, &equation, &u, &value)?;
                 let second = adjoint(&self.solver, &linear.a, linear.preconditioner.as_ref(), &device)?;
                 on_tape(u, on, second, -1.0)

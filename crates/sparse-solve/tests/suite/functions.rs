@@ -1,7 +1,7 @@
 //! Functions of matrices against dense series and eigenvalues, their gradients, their errors.
 
 use crate::gradients::with_values;
-use crate::random::{dense, numbers, product};
+use crate::random::{Kind, dense, matrix, numbers, product};
 use crate::refused::told;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use proptest::prelude::*;
@@ -76,7 +76,8 @@ proptest! {
                 _ => list(expm_multiply(&a.to_coo(), dense(right, [n, width], dtype), t)),
             };
             if size < 1e20 {
-                near(&got.iter().map(|own| own / size).collect::<Vec<_>>(), &want.iter().map(|own| own / size).collect::<Vec<_>>(), tolerance);
+                let share = |list: &[f64]| list.iter().map(|own| own / size).collect::<Vec<_>>();
+                near(&share(&got), &share(&want), tolerance);
             }
         }
     }
@@ -132,8 +133,7 @@ proptest! {
         pick in 0usize..4,
     ) {
         let x = &entries[..n * n];
-        let entry = |i: usize, j: usize| (0..n).map(|k| x[i * n + k] * x[j * n + k]).sum::<f64>() + f64::from(u8::from(i == j));
-        let own: Vec<f64> = (0..n * n).map(|at| entry(at / n, at % n)).collect();
+        let own = matrix(Kind::Positive, n, x);
         let right = &right[..n * width.max(1)];
         for (dtype, tolerance) in [(F64, 1e-9), (DType::F32, 2e-4)] {
             let a = CsrTensor::<2>::from_dense(dense(&own, [n, n], dtype));

@@ -205,15 +205,17 @@ proptest! {
     /// No two columns of a colour share a row, and no two rows a column.
     #[test]
     fn colors_do_not_meet([rows, cols] in [0usize..9, 0usize..9], entries in numbers(64), keep in 0.0f64..2.0) {
-        let entries: Vec<f64> = entries[..rows * cols].iter().map(|own| if own.abs() > keep { 1.0 } else { 0.0 }).collect();
+        let indicator = |own: &f64| if own.abs() > keep { 1.0 } else { 0.0 };
+        let entries: Vec<f64> = entries[..rows * cols].iter().map(indicator).collect();
         let a = CsrTensor::<2>::from_dense(dense(&entries, [rows, cols], DType::F32));
         let (of_columns, of_rows) = (color_columns(a.pattern()).unwrap(), color_rows(a.pattern()).unwrap());
         prop_assert_eq!([of_rows.len(), of_columns.len()], [rows, cols]);
         let at = |row: usize, col: usize| entries[row * cols + col] != 0.0;
-        for (i, j) in (0..cols).flat_map(|i| (0..i).map(move |j| (i, j))).filter(|&(i, j)| of_columns[i] == of_columns[j]) {
+        let pairs = |n: usize| (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
+        for (i, j) in pairs(cols).filter(|&(i, j)| of_columns[i] == of_columns[j]) {
             prop_assert!((0..rows).all(|row| !(at(row, i) && at(row, j))), "columns {} {}", i, j);
         }
-        for (i, j) in (0..rows).flat_map(|i| (0..i).map(move |j| (i, j))).filter(|&(i, j)| of_rows[i] == of_rows[j]) {
+        for (i, j) in pairs(rows).filter(|&(i, j)| of_rows[i] == of_rows[j]) {
             prop_assert!((0..cols).all(|col| !(at(i, col) && at(j, col))), "rows {} {}", i, j);
         }
         // As many as needed where nothing meets, and no colour is left out.
@@ -366,6 +368,13 @@ fn without_a_gradient() {
     );
     assert!(!plain.is_autodiff());
     assert_eq!(list(u), list(plain));
+    // A start alone is on the tape.
+    let solve = |start| NewtonConfig::new().solve(&theta.clone().inner(), f, start, Jacobian::colored(eye.pattern()));
+    let u = solve(Tensor::ones([2], &device));
+    assert!(u.is_autodiff() && !u.is_tracked());
+    let halved = |theta: &Tensor<1>, u: Tensor<1>| u * 0.5 + theta.clone();
+    let u = FixedPointConfig::new().solve(&theta.clone().inner(), halved, Tensor::ones([2], &device));
+    assert!(u.is_autodiff() && !u.is_tracked());
     // A start that is tracked gets no gradient.
     let start = Tensor::<1>::ones([2], &device).require_grad();
     let theta = theta.require_grad();
