@@ -86,7 +86,8 @@ impl FixedPointConfig {
 
     /// `u` with `u = G(theta, u)`, of the shape of `start`, f32 or f64. `g` gets `theta`, a module or a tuple of
     /// tensors that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and
-    /// without the tape, always with all of its tensors alike, and must do the same in each call.
+    /// without the tape, and must do the same in each call. Where one tensor of `theta` is tracked, all of them are on
+    /// the device with the tape.
     ///
     /// # Errors
     ///

@@ -85,7 +85,8 @@ pub struct NewtonConfig {
 impl NewtonConfig {
     /// `u` with `F(theta, u) = 0`, of the shape of `start`, f32 or f64. `f` gets `theta`, a module or a tuple of
     /// tensors that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and
-    /// without the tape, always with all of its tensors alike, and must do the same in each call.
+    /// without the tape, and must do the same in each call. Where one tensor of `theta` is tracked, all of them are on
+    /// the device with the tape.
     ///
     /// # Errors
     ///

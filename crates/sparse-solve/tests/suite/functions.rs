@@ -234,7 +234,10 @@ fn what_does_not_fit_is_told() {
     told(try_expm_multiply(&square.clone().with_fill(Fill::scalar(1.0)), b(), 1.0), "fill_mismatch", "fill");
     told(try_expm_multiply(&square, b(), f64::NAN), "invalid", "time");
     told(try_expm_multiply(&square, b(), 1e12), "invalid", "far smaller");
-    told(try_expm_multiply(&square.mul_scalar(f32::INFINITY), b(), 1.0), "invalid", "finite");
+    for wrong in [f32::NAN, f32::INFINITY] {
+        let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, wrong], [0.0, 3.0]], &device));
+        told(try_expm_multiply(&a, b(), 1.0), "invalid", "finite");
+    }
     told(try_expm_multiply_grid(&square, b(), 0.0, 1.0, 0), "invalid", "at least 1");
     let none = CsrTensor::<2>::zeros([0, 0], &device);
     assert_eq!(expm_multiply(&none, Tensor::<2>::zeros([0, 3], &device), 1.0).dims(), [0, 3]);
