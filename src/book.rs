@@ -31,6 +31,10 @@ pub mod gallery {}
 pub mod solve {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/nonlinear.md")]
+pub mod nonlinear {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}
 

@@ -63,7 +63,7 @@ impl Second {
     }
 
     /// The same of a gradient. A column with numbers that are not finite gives NaN, as other operations do.
-    fn solve(&self, grad: Vectors) -> Vectors {
+    pub fn solve(&self, grad: Vectors) -> Vectors {
         // 0 of finite numbers, else NaN.
         let zeros = grad.clone() - grad.clone();
         let spoiled = sum_dim(zeros.clone(), 1).is_nan();

@@ -10,6 +10,9 @@
 //! | polynomials as preconditioners | [`polynomial`] |
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
+//! | non-linear equations | [`NewtonConfig`] with a [`Jacobian`], [`FixedPointConfig`]; [`Root`], [`NonlinearReport`] |
+//! | functions of matrices | [`expm_multiply()`], [`expm_multiply_grid()`], [`FunmConfig`], [`matrix_power()`] |
+//! | sparse derivatives | [`sparse_jacobian()`], [`color_columns`], [`color_rows`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
 //! is made of, by the implicit function: one more solve, however many iterations the first one took.
@@ -17,19 +20,30 @@
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
 mod amg;
+mod functions;
 mod gradient;
 mod krylov;
 mod method;
+mod nonlinear;
 mod operator;
 mod preconditioner;
 mod report;
 mod solver;
 mod stencil;
+mod tape;
 mod triangular;
 
 pub use amg::{Amg, AmgConfig, Cycle, Smoother};
+pub use functions::{
+    FunmConfig, expm_multiply, expm_multiply_grid, matrix_power, try_expm_multiply, try_expm_multiply_grid,
+    try_matrix_power,
+};
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
+pub use nonlinear::{
+    FixedPointConfig, Jacobian, NewtonConfig, NonlinearReport, Root, color_columns, color_rows, sparse_jacobian,
+    try_sparse_jacobian,
+};
 pub use operator::{Batch, LinearOperator, Operator};
 pub use preconditioner::{
     block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted,
@@ -39,3 +53,7 @@ pub use report::{Hints, Report, Solution};
 pub use solver::SolverConfig;
 pub use stencil::{Boundary, from_diagonals, laplacian};
 pub use triangular::{Triangle, solve_triangular, try_solve_triangular};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/nonlinear.md")]
+mod chapter {}

@@ -248,6 +248,6 @@ struct Sizes {
 }
 
 /// In a browser, asking for the time panics.
-fn clock() -> Option<Instant> {
+pub(crate) fn clock() -> Option<Instant> {
     (!cfg!(all(target_family = "wasm", target_os = "unknown"))).then(Instant::now)
 }

@@ -1,11 +1,12 @@
 //! Algorithms on graphs: neighbour sampling, walks, traversal, shortest paths, spanning trees, flows, matchings,
-//! orders, aggregates, nearest points.
+//! orders, colourings, aggregates, nearest points.
 //!
 //! A graph is the pattern of a square CSR matrix: row `i` has an entry `j` for each edge from `i` to `j`. Functions
 //! take indices as [`Ids`](crate::dynamic::Ids), so each is compiled once. Random numbers depend on a key and on the
 //! node or walk that they are for, so results have the same bits for any number of threads.
 
 mod aggregate;
+mod coloring;
 mod components;
 mod draw;
 mod flow;
@@ -27,6 +28,7 @@ mod yen;
 
 pub use crate::random::{Stream, mix};
 pub use aggregate::aggregate;
+pub use coloring::{color_columns, color_rows};
 pub use components::{strong_components, weak_components};
 pub use draw::{Draw, Drawn, positions};
 pub use flow::{Flow, maximum_flow};

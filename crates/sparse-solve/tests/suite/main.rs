@@ -1,8 +1,10 @@
 //! Solvers against dense elimination, their gradients against central differences, their errors.
 
+mod functions;
 mod gradients;
 mod least_squares;
 mod multigrid;
+mod nonlinear;
 mod operators;
 mod preconditioners;
 mod random;

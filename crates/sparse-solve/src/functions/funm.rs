@@ -1,0 +1,234 @@
+//! Functions of a symmetric matrix, times vectors.
+
+use super::tridiagonal::eigen;
+use crate::krylov::vectors::{Vectors, apply, choose, dot, from_host, norm, read, unit};
+use crate::operator::{LinearOperator, Operator, device_of};
+use burn::config::Config;
+use burn::tensor::{DType, Tensor};
+use sparse_macros::or_panic;
+use sparse_ops::extend::{Erased, Exact, associate, expect, is_gpu, record, same_device, sum_dim};
+use sparse_ops::{Result, SparseError};
+use std::fmt;
+use std::sync::Arc;
+
+const OP: &str = "FunmConfig::multiply";
+
+/// `f(A) b` of a symmetric matrix, as `A^(1/2) b`, `A^-1/2 b`, `exp(-t A) b`, `log(A) b` or `sign(A) b`: with the
+/// eigenvectors `Q` and eigenvalues `l` it is `Q f(l) Q^T b`. (`scipy.sparse.linalg.funm_multiply_krylov` with
+/// `assume_a="her"`.)
+///
+/// Lanczos' method: in an orthonormal basis `V` of `b, A b, A^2 b, ..` the matrix is tridiagonal, and
+/// `f(A) b` is about `|b| V f(T) e_1`, with the small matrix `T` decomposed in f64 on the host. New directions are made
+/// orthogonal to all others, so the basis is kept: no restarts. It ends when two looks, at least two directions apart,
+/// differ by at most `relative` times the result. Each column has its own basis.
+///
+/// Backward: `d b = f(A) d x`, in the same way. No gradient reaches `A`: if it is tracked that is an error, and
+/// [`try_expm_multiply`](crate::try_expm_multiply) has one. The symmetry is not checked.
+///
+/// Cost, with `m` directions: `m` products with `A`, `O(m^2 n)` for the orthogonality, memory `O(m n)`.
+///
+/// Source: Saad, *Analysis of some Krylov subspace approximations to the matrix exponential operator*, 1992.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::CsrTensor;
+/// use sparse_tensor::solve::FunmConfig;
+///
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 1.0], [1.0, 2.0]], &Device::flex()));
+/// let b = Tensor::<1>::from_floats([1.0, 0.0], &Device::flex());
+/// let half = |b| FunmConfig::new().multiply(f64::sqrt, &a, b);
+/// for (x, want) in half(half(b)).into_data().iter::<f32>().zip([2.0, 1.0]) {
+///     assert!((x - want).abs() < 1e-5);
+/// }
+/// ```
+#[derive(Config, Debug)]
+pub struct FunmConfig {
+    /// By how much two looks may differ.
+    #[config(default = 1e-6)]
+    pub relative: f64,
+    /// The most directions.
+    #[config(default = 100)]
+    pub max_directions: usize,
+}
+
+type Function = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
+
+/// The same in the backward pass.
+struct Again {
+    config: FunmConfig,
+    f: Function,
+    a: Operator,
+}
+
+impl fmt::Debug for Again {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Again").field("config", &self.config).field("a", &self.a).finish_non_exhaustive()
+    }
+}
+
+impl FunmConfig {
+    /// `f(A) b`, with `f` of the eigenvalues: `a` `[n, n]`, `b` `[n]` or `[n, F]`, f32 or f64. Gradients reach `b`.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if `a` is not square, or `b` does not fit; `unsupported_dtype`, `dtype_mismatch`,
+    /// `device_mismatch`; `invalid` if `a` is tracked, for numbers that are not finite, if `f` gives one, with the
+    /// eigenvalue, and if the tolerance is not reached.
+    ///
+    /// # Panics
+    ///
+    /// In the backward pass, for the same reasons.
+    #[or_panic]
+    pub fn try_multiply<F, const D: usize>(&self, f: F, a: &dyn LinearOperator, b: Tensor<D>) -> Result<Tensor<D>>
+    where
+        F: Fn(f64) -> f64 + Send + Sync + 'static,
+    {
+        let ([n, cols], dims) = (a.dims(), b.dims());
+        if n != cols {
+            return Err(SparseError::shape_mismatch(OP, "the matrix must be square", a.dims(), [cols; 2]));
+        }
+        if D > 2 || dims[0] != n {
+            let rule = "the right-hand side {left} must be [{right:0}] or have such columns";
+            return Err(SparseError::shape_mismatch(OP, rule, dims, [n]));
+        }
+        if !matches!(b.dtype(), DType::F32 | DType::F64) {
+            let dtype = format!("{:?}", b.dtype()).to_lowercase();
+            return Err(SparseError::unsupported_dtype(OP, "a function of a matrix", dtype));
+        }
+        if let Some(device) = a.device() {
+            same_device(OP, &device, &b.device())?;
+        }
+        if dims.contains(&0) {
+            return Ok(b);
+        }
+        let b = b.reshape(Exact([1, n, dims.iter().product::<usize>() / n]));
+        let again = Again { config: self.clone(), f: Arc::new(f), a: a.without_tape() };
+        let x = again.run(if b.is_autodiff() { b.clone().inner() } else { b.clone() })?;
+        let device = device_of([Some(b.device()), a.device()]).filter(|device| device.is_autodiff());
+        let Some(device) = device else { return Ok(x.reshape(Exact(dims))) };
+        if apply(a, &associate(x.clone(), &device))?.is_tracked() {
+            let message = "the matrix must not be tracked, since it gets no gradient: detach it, or use expm_multiply";
+            return Err(SparseError::invalid(OP, message));
+        }
+        let parent = if b.is_autodiff() { b } else { associate(b, &device) };
+        let out = record(x, [Erased::from(&parent)], again, |again, grad: Vectors, _| {
+            // 0 of finite numbers, else NaN, as other operations give.
+            let spoiled = sum_dim(grad.clone() - grad.clone(), 1).is_nan();
+            let x = expect(again.run(choose(spoiled.clone(), grad.zeros_like(), grad)));
+            [Some(choose(spoiled, x.full_like(f64::NAN), x).into())]
+        });
+        Ok(out.reshape(Exact(dims)))
+    }
+}
+
+impl Again {
+    /// Of columns `[1, n, F]`.
+    fn run(&self, b: Vectors) -> Result<Vectors> {
+        let [_, n, width] = b.dims();
+        let epsilon = if b.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let most = self.config.max_directions.clamp(1, n);
+        let (direction, length) = unit(b);
+        let [lengths] = read([&length]);
+        let mut basis = vec![direction];
+        let mut unread = vec![];
+        // For each column the diagonal and what is beside it.
+        let mut small: Vec<[Vec<f64>; 2]> = vec![Default::default(); width];
+        let mut before: Vec<Vec<f64>> = vec![vec![]; width];
+        let mut worst = f64::INFINITY;
+        for count in 1..=most {
+            let last = &basis[count - 1];
+            let mut image = apply(&self.a, last)?;
+            let diagonal = dot(last, &image);
+            // Twice is enough (Giraud and Langou 2005).
+            for own in basis.iter().chain(&basis) {
+                image = image.clone() - own.clone() * dot(own, &image);
+            }
+            let beside = norm(&image);
+            unread.extend([diagonal, beside]);
+            let near = count % if count <= 20 && !is_gpu(&image.device()) { 2 } else { 10 } == 0;
+            if near || count == most {
+                let list = read_rows(std::mem::take(&mut unread));
+                for pair in list.chunks(2) {
+                    for (column, own) in small.iter_mut().enumerate() {
+                        (0..2).for_each(|side| own[side].push(pair[side][column]));
+                    }
+                }
+                let now: Vec<Vec<f64>> = small
+                    .iter()
+                    .zip(&lengths)
+                    .map(|(own, length)| self.factors(own, *length, epsilon))
+                    .collect::<Result<_>>()?;
+                worst = before.iter().zip(&now).map(|(old, new)| change(old, new)).fold(0.0, f64::max);
+                // In a space that `A` does not leave it is exact.
+                if worst <= self.config.relative || count == n {
+                    return Ok(combine(&basis, &now, &length));
+                }
+                before = now;
+            }
+            basis.push(unit(image).0);
+        }
+        let message = format!(
+            "the tolerance {:e} must be reached, got a change of {worst:.1e} with {most} directions: use more of them, \
+             or a larger tolerance",
+            self.config.relative
+        );
+        Err(SparseError::invalid(OP, message))
+    }
+
+    /// `length f(T) e_1`.
+    fn factors(&self, [diagonal, beside]: &[Vec<f64>; 2], length: f64, epsilon: f64) -> Result<Vec<f64>> {
+        let finite = diagonal.iter().chain(beside).chain([&length]).all(|number| number.is_finite());
+        if !finite {
+            return Err(SparseError::invalid(OP, "the numbers of the matrix and of b must be finite, got others"));
+        }
+        let count = diagonal.len();
+        if length == 0.0 {
+            return Ok(vec![0.0; count]);
+        }
+        // What follows a direction without length, but for rounding, has nothing to do with `b`.
+        let size = diagonal.iter().chain(beside).fold(0.0f64, |most, number| most.max(number.abs()));
+        let own =
+            beside[..count - 1].iter().position(|beside| *beside <= 20.0 * epsilon * size).map_or(count, |at| at + 1);
+        let Some((values, vectors)) = eigen(&diagonal[..own], &beside[..own - 1]) else {
+            return Err(SparseError::invalid(OP, "the eigenvalues of the small matrix must be found, got none"));
+        };
+        let mut out = vec![0.0; count];
+        for (value, vector) in values.into_iter().zip(vectors) {
+            let image = (self.f)(value);
+            if !image.is_finite() {
+                let message = format!("the function must be finite at eigenvalues, got {image} at {value:e}");
+                return Err(SparseError::invalid(OP, message));
+            }
+            for (out, entry) in out.iter_mut().zip(&vector) {
+                *out += image * vector[0] * entry * length;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The change by the size of the new list; infinite at the first look.
+fn change(old: &[f64], new: &[f64]) -> f64 {
+    let size = new.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if size == 0.0 {
+        return 0.0;
+    }
+    if old.is_empty() {
+        return f64::INFINITY;
+    }
+    let padded = old.iter().copied().chain(std::iter::repeat(0.0));
+    new.iter().zip(padded).map(|(new, old)| (new - old) * (new - old)).sum::<f64>().sqrt() / size
+}
+
+fn combine(basis: &[Vectors], factors: &[Vec<f64>], like: &Vectors) -> Vectors {
+    let term =
+        |(at, own): (usize, &Vectors)| own.clone() * from_host(factors.iter().map(|column| column[at]).collect(), like);
+    basis.iter().enumerate().map(term).reduce(|sum, own| sum + own).expect("at least one direction")
+}
+
+/// Numbers `[1, 1, F]` each, in one read.
+fn read_rows(list: Vec<Vectors>) -> Vec<Vec<f64>> {
+    let width = list[0].dims()[2];
+    let [all] = read([&Tensor::cat(list, 2)]);
+    all.chunks(width).map(<[f64]>::to_vec).collect()
+}

@@ -1,0 +1,253 @@
+//! Newton's method.
+
+use super::equation::{Equation, check_shape, tape_of};
+use super::implicit::{adjoint, constant, on_tape};
+use super::jacobian::Jacobian;
+use super::report::{NonlinearReport, Root, column, sizes};
+use crate::krylov::watch::{Progress, Stopped};
+use crate::method::Method;
+use crate::report::Hints;
+use crate::solver::{SolverConfig, clock};
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+use sparse_macros::or_panic;
+use sparse_ops::extend::Exact;
+use sparse_ops::{Result, SparseError};
+use std::time::Duration;
+
+const OP: &str = "NewtonConfig::solve";
+/// Of the decrease that the linear model promises, the share that is asked for (Armijo 1966; Kelley 1995, section 8.1).
+const ARMIJO: f64 = 1e-4;
+
+/// Newton's method for `F(u) = 0`, with gradients.
+///
+/// Each iteration solves `J d = -F(u)` with the Jacobian `J` of [`Jacobian`], and goes to `u + t d` with the first `t`
+/// of 1, 1/2, 1/4, .. that has `|F(u + t d)| <= (1 - t / 10^4) |F(u)|`. A linear solve need not reach its tolerance:
+/// the line search judges what it found.
+///
+/// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|`: then
+/// the error, which is squared in an iteration, is far below that, also where rounding keeps `|F(u)|` large.
+///
+/// Backward, by the implicit function: with the gradient `g` of `u` it solves `J^T w = -g` at the solution, and gives
+/// `w` to one application of `F` that is on the tape. So gradients reach what `theta` is made of, and the memory is
+/// that of one application, however many iterations there were. No gradient reaches the start. If `J` is singular at
+/// the solution there is no gradient.
+///
+/// Cost of an iteration: the Jacobian, a linear solve, and an application of `F` and a read for each `t` that was
+/// tried.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::CsrTensor;
+/// use sparse_tensor::solve::{Jacobian, NewtonConfig};
+///
+/// let device = Device::flex().autodiff();
+/// // u^3 = theta, for each element.
+/// let theta = Tensor::<1>::from_floats([8.0, 27.0], &device).require_grad();
+/// let eye = CsrTensor::<2>::eye(2, &Device::flex());
+/// let f = |theta: &Tensor<1>, u: Tensor<1>| u.powi_scalar(3) - theta.clone();
+/// let u = NewtonConfig::new().solve(&theta, f, Tensor::ones([2], &device), Jacobian::colored(eye.pattern()));
+/// let grad = theta.grad(&u.clone().sum().backward()).unwrap();
+/// for (u, want) in u.into_data().iter::<f32>().zip([2.0, 3.0]) {
+///     assert!((u - want).abs() < 1e-4);
+/// }
+/// // 1 / (3 u^2).
+/// for (grad, want) in grad.into_data().iter::<f32>().zip([1.0 / 12.0, 1.0 / 27.0]) {
+///     assert!((grad - want).abs() < 1e-4);
+/// }
+/// ```
+#[derive(Config, Debug)]
+pub struct NewtonConfig {
+    /// How linear systems are solved, also the one of the backward pass.
+    #[config(default = "SolverConfig::new(Method::Gmres { restart: 30 })")]
+    pub solver: SolverConfig,
+    /// The largest residual by the size of that at the start.
+    #[config(default = 1e-6)]
+    pub relative: f64,
+    /// A residual that is small enough whatever it was at the start.
+    #[config(default = 0.0)]
+    pub absolute: f64,
+    /// A whole step by the size of `u` that is the last one; 0 for none.
+    #[config(default = 1e-6)]
+    pub step: f64,
+    /// The most linear systems.
+    #[config(default = 50)]
+    pub max_iterations: usize,
+    /// How often a step may be halved; 0 takes whole steps that make the residual smaller.
+    #[config(default = 20)]
+    pub max_halvings: usize,
+    /// Gives the last point if the tolerance is not reached, instead of an error.
+    #[config(default = false)]
+    pub accept_unsolved: bool,
+}
+
+impl NewtonConfig {
+    /// `u` with `F(theta, u) = 0`, of the shape of `start`, f32 or f64. `f` gets `theta`, a module or a tuple of
+    /// tensors that has all tensors that it uses; where there are none, it is an empty `Vec`. It is called with and
+    /// without the tape, and must do the same in each call. Where one tensor of `theta` is tracked, all of them are on
+    /// the device with the tape.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if the result of `f` has not the shape of `start`, or the Jacobian does not fit;
+    /// `unsupported_dtype`, `dtype_mismatch`, `device_mismatch`; those of the Jacobian and of the linear solver;
+    /// `invalid` for a tolerance that is no number from 0 on, for numbers that are not finite, with the iteration, or
+    /// if the tolerance is not reached: the message is the [`NonlinearReport`].
+    ///
+    /// # Panics
+    ///
+    /// In the backward pass, if the linear solve does not reach the tolerance (unless the solver has
+    /// `accept_unsolved_gradient`).
+    #[or_panic]
+    pub fn try_solve<M, F, const D: usize>(
+        &self,
+        theta: &M,
+        f: F,
+        start: Tensor<D>,
+        jacobian: Jacobian<M, D>,
+    ) -> Result<Tensor<D>>
+    where
+        M: Module + Send + Sync + 'static,
+        F: Fn(&M, Tensor<D>) -> Tensor<D> + Send + Sync + 'static,
+    {
+        self.try_solve_with(theta, f, start, jacobian, None).map(|root| root.u)
+    }
+
+    /// The same with a callback after each iteration, and with a report. The callback gets the residual itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_solve`](Self::try_solve).
+    pub fn try_solve_with<M, F, const D: usize>(
+        &self,
+        theta: &M,
+        f: F,
+        start: Tensor<D>,
+        jacobian: Jacobian<M, D>,
+        progress: Option<Progress<'_>>,
+    ) -> Result<Root<D>>
+    where
+        M: Module + Send + Sync + 'static,
+        F: Fn(&M, Tensor<D>) -> Tensor<D> + Send + Sync + 'static,
+    {
+        let clock = clock();
+        for (name, number) in [("relative", self.relative), ("absolute", self.absolute), ("step", self.step)] {
+            check_tolerance(OP, name, number)?;
+        }
+        let tape = tape_of(theta, &start);
+        let start = if start.is_autodiff() { start.inner() } else { start };
+        if start.dims().contains(&0) {
+            return Ok(Root { u: constant(start, tape.as_ref()), report: NonlinearReport::new() });
+        }
+        let equation = Equation::new(OP, theta, f, &start)?;
+        let (u, value, mut report) = self.iterate(&equation, start, &jacobian, progress)?;
+        if report.stopped != Stopped::Converged && !self.accept_unsolved {
+            report.time = clock.map_or(Duration::ZERO, |clock| clock.elapsed());
+            return Err(report.unsolved(OP, self.relative));
+        }
+        let Some(device) = tape else {
+            report.time = clock.map_or(Duration::ZERO, |clock| clock.elapsed());
+            return Ok(Root { u, report });
+        };
+        let on = equation.eval_on_tape(theta, u.clone(), &device);
+        let out = match on {
+            None => constant(u, Some(&device)),
+            Some(on) => {
+                let linear = jacobian.at(OP, &equation, &u, &value)?;
+                let second = adjoint(&self.solver, &linear.a, linear.preconditioner.as_ref(), &device)?;
+                on_tape(u, on, second, -1.0)
+            }
+        };
+        report.time = clock.map_or(Duration::ZERO, |clock| clock.elapsed());
+        Ok(Root { u: out, report })
+    }
+
+    /// The last point, `F` there, and how it went.
+    fn iterate<M: Module + Send + Sync + 'static, const D: usize>(
+        &self,
+        equation: &Equation<M, D>,
+        start: Tensor<D>,
+        jacobian: &Jacobian<M, D>,
+        mut progress: Option<Progress<'_>>,
+    ) -> Result<(Tensor<D>, Tensor<D>, NonlinearReport)> {
+        let mut report = NonlinearReport::new();
+        let (dims, [n]) = (start.dims(), [start.dims().iter().product()]);
+        let mut u = start;
+        let mut value = equation.eval(u.clone())?;
+        check_shape(OP, &u, &value)?;
+        report.evaluations += 1;
+        let [mut size] = sizes([&column(value.clone())]);
+        if !size.is_finite() {
+            return Err(SparseError::invalid(OP, "the function must be finite at the start, got other numbers"));
+        }
+        let goal = (self.relative * size).max(self.absolute);
+        report.history.push(size);
+        report.stopped = loop {
+            if size <= goal {
+                break Stopped::Converged;
+            }
+            if report.iterations >= self.max_iterations {
+                break Stopped::Iterations;
+            }
+            let place = |trouble: SparseError| told(report.iterations, trouble);
+            let linear = jacobian.at(OP, equation, &u, &value).map_err(place)?;
+            let hints =
+                Hints { preconditioner: linear.preconditioner.as_ref().map(|own| own as _), ..Hints::default() };
+            let right = (-value.clone()).reshape(Exact([n]));
+            let solver = self.solver.clone().with_accept_unsolved(true);
+            let solution = solver.try_solve_with(&linear.a, right, hints).map_err(place)?;
+            report.linear_iterations += solution.report.iterations;
+            report.iterations += 1;
+            let direction: Tensor<D> = solution.x.reshape(Exact(dims));
+            let [length, unknown] = sizes([&column(direction.clone()), &column(u.clone())]);
+            let mut share = 1.0;
+            let found = (0..=self.max_halvings).find_map(|_| {
+                let next = u.clone() + direction.clone().mul_scalar(share);
+                report.evaluations += 1;
+                let at_next = match equation.eval(next.clone()) {
+                    Ok(at_next) => at_next,
+                    Err(trouble) => return Some(Err(trouble)),
+                };
+                let [own] = sizes([&column(at_next.clone())]);
+                // Not of what is no number.
+                let better = own <= (1.0 - ARMIJO * share) * size;
+                let whole = share == 1.0;
+                share *= 0.5;
+                better.then_some(Ok((next, at_next, own, whole)))
+            });
+            let short = solution.report.stopped == Stopped::Converged && length <= self.step * unknown;
+            let Some(found) = found else {
+                report.history.push(size);
+                break if short { Stopped::Converged } else { Stopped::Stagnated };
+            };
+            let (next, at_next, own, whole) = found?;
+            (u, value, size) = (next, at_next, own);
+            report.history.push(size);
+            if progress.as_mut().is_some_and(|progress| !progress(report.iterations, size)) {
+                break if size <= goal { Stopped::Converged } else { Stopped::Cancelled };
+            }
+            if short && whole {
+                break Stopped::Converged;
+            }
+        };
+        Ok((u, value, report))
+    }
+}
+
+/// An error of one iteration. The kinds that say what does not fit stay as they are.
+fn told(iteration: usize, trouble: SparseError) -> SparseError {
+    match trouble.kind() {
+        "invalid" => SparseError::invalid(OP, format!("in iteration {}: {trouble}", iteration + 1)),
+        _ => trouble,
+    }
+}
+
+pub(super) fn check_tolerance(op: &'static str, name: &str, number: f64) -> Result<()> {
+    match number >= 0.0 && number.is_finite() {
+        true => Ok(()),
+        false => {
+            Err(SparseError::invalid(op, format!("the {name} tolerance must be a number from 0 on, got {number}")))
+        }
+    }
+}
