@@ -1,11 +1,11 @@
 //! Restarted Arnoldi iteration.
 
-use super::block::{Block, eps, gram, lengths, random_block, scaled};
+use super::block::{Block, eps, gram, lengths, pick, random_block, scaled};
 use super::dense::elements;
 use super::pencil::{Asked, Plain, Tally};
 use super::report::Which;
 use super::small::{Pairs, Small, beside, column_norm, columns, eig, largest, orthonormal, read, to_device};
-use super::space::{self, Basis, Verdict};
+use super::space::{self, Basis, Proof, Verdict};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use sparse_ops::Result;
@@ -35,18 +35,22 @@ pub struct Problem<'a, 'p> {
     pub inverse: Option<&'a Operator>,
 }
 
-/// The positions of all values, the best first; conjugate ones side by side, the positive one first.
-fn order(values: &[[f64; 2]], which: Which) -> Vec<usize> {
-    let key = |[re, im]: [f64; 2]| match which {
+/// The less, the better a value fits.
+fn key([re, im]: [f64; 2], which: Which) -> f64 {
+    match which {
         Which::Smallest => re,
         Which::Largest => -re,
         Which::Magnitude => -re.hypot(im),
         Which::Imaginary => -im.abs(),
         Which::Near(sigma) => (re - sigma).hypot(im),
-    };
+    }
+}
+
+/// The positions of all values, the best first; conjugate ones side by side, the positive one first.
+fn order(values: &[[f64; 2]], which: Which) -> Vec<usize> {
     let keys = |at: usize| {
         let [re, im] = values[at];
-        [key(values[at]), re, im.abs(), -im]
+        [key(values[at], which), re, im.abs(), -im]
     };
     let mut all: Vec<usize> = (0..values.len()).collect();
     all.sort_by(|&i, &j| {
@@ -96,7 +100,7 @@ impl Problem<'_, '_> {
         let rows = self.plain.a.dims()[1];
         let basis = Basis { op, mass: None, project: None, blocks: vec![], room: rows, rows, seed: asked.seed + 2 };
         let inner = if self.inverse.is_some() { Which::Magnitude } else { self.which };
-        let (mut tight, mut tries) = (1.0, 0);
+        let (mut tight, mut tries, mut proof) = (1.0, 0, Proof::default());
         let mut judge = |all: &space::Decomposition<'_>| -> Result<Verdict<Found>> {
             let Pairs { values, vectors: [real, imag] } = eig(op, &all.t)?;
             let cols = values.len();
@@ -104,25 +108,42 @@ impl Problem<'_, '_> {
             let count = whole(&values, &best, asked.count);
             let norm = largest(&all.t);
             let couplings = [&all.s * &real, &all.s * &imag];
-            let share = |at: usize| {
+            let goal = |at: usize| {
                 let value = values[at][0].hypot(values[at][1]);
                 let absolute = if self.inverse.is_none() { asked.absolute / self.plain.size } else { 0.0 };
-                let goal = (asked.relative * value).max(absolute).max(10.0 * eps(self.plain.like.dtype()) * norm);
-                let unit = column_norm(&real, at).hypot(column_norm(&imag, at)).max(f64::MIN_POSITIVE);
-                let size = column_norm(&couplings[0], at).hypot(column_norm(&couplings[1], at)) / unit;
-                size / (goal * tight).max(f64::MIN_POSITIVE)
+                (asked.relative * value).max(absolute).max(10.0 * eps(self.plain.like.dtype()) * norm)
             };
+            let size_of = |at: usize| {
+                let unit = column_norm(&real, at).hypot(column_norm(&imag, at)).max(f64::MIN_POSITIVE);
+                column_norm(&couplings[0], at).hypot(column_norm(&couplings[1], at)) / unit
+            };
+            let share = |at: usize| size_of(at) / (goal(at) * tight).max(f64::MIN_POSITIVE);
             let worst = best[..count].iter().map(|&at| share(at)).fold(0.0, f64::max);
             let cancelled = self.tally.tell(all.iterations, worst * tight);
             let (full, over) = (all.s.nrows() == 0, all.iterations >= asked.most);
+            let keep = (count + (cols - count) / 2).min(cols.saturating_sub(width + 1)).max(count);
+            let keep = whole(&values, &best, keep).min(cols);
+            let subspace = |count: usize| real_basis(&values, [&real, &imag], &best[..count]);
             if worst <= 1.0 || full || over || cancelled {
                 let chosen = &best[..count];
-                let [real, imag] = [&real, &imag].map(|own| all.basis.times(&columns(own, chosen)));
-                let values = chosen.iter().map(|&at| values[at]).collect();
-                let pairs = self.quotients(self.unit(Complex { values, real, imag })?)?;
+                let [re, im] = [&real, &imag].map(|own| all.basis.times(&columns(own, chosen)));
+                let found = chosen.iter().map(|&at| values[at]).collect();
+                let pairs = self.quotients(self.unit(Complex { values: found, real: re, imag: im })?)?;
                 let residuals = self.residuals(&pairs)?;
                 let good = residuals.iter().all(|[size, goal]| size <= goal);
                 tries += usize::from(!good && worst <= 1.0);
+                if good && !full && !over && !cancelled {
+                    let keys: Vec<f64> = chosen.iter().map(|&at| key(values[at], inner)).collect();
+                    let goals: Vec<f64> = chosen.iter().map(|&at| goal(at)).collect();
+                    if proof.is_open(&keys, &goals) {
+                        proof.holds(&keys, &goals, None);
+                        return Ok(Verdict::Fresh(subspace(count)));
+                    }
+                    let next = best[..keep].get(count).map(|&at| (key(values[at], inner), size_of(at), goal(at)));
+                    if !proof.holds(&keys, &goals, next) {
+                        return Ok(Verdict::Restart(subspace(keep)));
+                    }
+                }
                 if good || full || over || cancelled || tries >= TRIES {
                     let stopped = match (good, cancelled, over) {
                         (true, ..) => Stopped::Converged,
@@ -134,9 +155,7 @@ impl Problem<'_, '_> {
                 }
                 tight *= 0.1;
             }
-            let keep = (count + (cols - count) / 2).min(cols.saturating_sub(width + 1)).max(count);
-            let keep = whole(&values, &best, keep).min(cols);
-            Ok(Verdict::Restart(real_basis(&values, [&real, &imag], &best[..keep])))
+            Ok(Verdict::Restart(subspace(keep)))
         };
         space::run(basis, &apply, start, (size, width), &self.plain.like, &mut judge)
     }
@@ -150,7 +169,18 @@ impl Problem<'_, '_> {
             let im = if values[at][1] == 0.0 { 0.0 } else { ri[(at, at)] - ir[(at, at)] };
             [rr[(at, at)] + ii[(at, at)], im]
         };
-        Ok(Complex { values: (0..values.len()).map(own).collect(), real, imag })
+        let values: Vec<[f64; 2]> = (0..values.len()).map(own).collect();
+        // Near a number the inverse turns the signs.
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        let mut at = 0;
+        while at + 1 < values.len() {
+            if values[at][1] < 0.0 && values[at + 1][1] > 0.0 {
+                order.swap(at, at + 1);
+            }
+            at += if values[at][1] == 0.0 { 1 } else { 2 };
+        }
+        let turned = order.iter().map(|&at| values[at]).collect();
+        Ok(Complex { values: turned, real: pick(&real, &order), imag: pick(&imag, &order) })
     }
 
     /// Vectors of length 1 whose product with a fixed random one is real and positive.

@@ -4,7 +4,7 @@ use super::block::{Block, eps, join, lengths, scaled};
 use super::dense::elements;
 use super::pencil::{Asked, Plain, Tally};
 use super::small::{Small, above, beside, column_norm, columns, part, svd, to_device};
-use super::space::Basis;
+use super::space::{Basis, Proof};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::Tensor;
@@ -130,7 +130,7 @@ impl Problem<'_, '_> {
         }
         v.blocks = vec![first];
         let (mut t, mut s) = (Small::zeros(0, 0), Small::zeros(0, 0));
-        let (mut iterations, mut tight, mut tries) = (0, 1.0, 0);
+        let (mut iterations, mut tight, mut tries, mut proof) = (0, 1.0, 0, Proof::default());
         loop {
             loop {
                 let next = v.blocks.last().expect("a basis has blocks").clone();
@@ -169,11 +169,11 @@ impl Problem<'_, '_> {
             self.plain.saw(norm);
             let best = columns(&left, &order);
             let coupling = &s * &best;
-            let share = |at: usize| {
+            let goal = |at: usize| {
                 let rounding = 10.0 * eps(like.dtype()) * norm;
-                let goal = (asked.relative * values[order[at]]).max(asked.absolute / self.plain.size).max(rounding);
-                column_norm(&coupling, at) / (goal * tight).max(f64::MIN_POSITIVE)
+                (asked.relative * values[order[at]]).max(asked.absolute / self.plain.size).max(rounding)
             };
+            let share = |at: usize| column_norm(&coupling, at) / (goal(at) * tight).max(f64::MIN_POSITIVE);
             let worst = (0..count).map(share).fold(0.0, f64::max);
             let cancelled = self.tally.tell(iterations, worst * tight);
             let (full, over) = (s.nrows() == 0, iterations >= asked.most);
@@ -194,7 +194,22 @@ impl Problem<'_, '_> {
                 };
                 let good = self.residuals(&found)?.iter().all(|[size, goal]| size <= goal);
                 tries += usize::from(!good && worst <= 1.0);
-                if good || full || over || cancelled || tries >= TRIES {
+                let goals: Vec<f64> = (0..count).map(goal).collect();
+                let going = good && !full && !over && !cancelled;
+                let fresh = going && proof.is_open(&kept[..count], &goals);
+                let next_value = (keep > count).then(|| (kept[count], column_norm(&coupling, count), goal(count)));
+                let proved = !going || proof.holds(&kept[..count], &goals, next_value);
+                if fresh {
+                    // With random vectors: these find what is there several times.
+                    t = super::small::diagonal(&kept[..count]);
+                    u.blocks = vec![lefts.narrow(1, 0, count)];
+                    v.blocks = vec![found.right];
+                    let next = v.more(width, like, iterations)?;
+                    s = Small::zeros(next.dims()[1], count);
+                    v.blocks.push(next);
+                    continue;
+                }
+                if proved && (good || full || over || cancelled || tries >= TRIES) {
                     found.stopped = match (good, cancelled, over) {
                         (true, ..) => Stopped::Converged,
                         (_, true, _) => Stopped::Cancelled,
@@ -203,7 +218,9 @@ impl Problem<'_, '_> {
                     };
                     return Ok(found);
                 }
-                tight *= 0.1;
+                if !good {
+                    tight *= 0.1;
+                }
             }
             t = super::small::diagonal(&kept);
             s = coupling;

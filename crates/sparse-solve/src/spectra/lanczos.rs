@@ -4,8 +4,8 @@ use super::block::{Block, eps, gram, scaled};
 use super::dense::wanted;
 use super::pencil::{Found, Pencil};
 use super::report::Which;
-use super::small::{Small, columns, eigh, read};
-use super::space::{self, Basis, Verdict};
+use super::small::{Small, column_norm, columns, eigh, read};
+use super::space::{self, Basis, Proof, Verdict};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use sparse_ops::Result;
@@ -50,7 +50,7 @@ pub fn run(
         seed: asked.seed + 2,
     };
     let inner = if inverse.is_some() { Which::Magnitude } else { which };
-    let (mut tight, mut tries) = (1.0, 0);
+    let (mut tight, mut tries, mut proof) = (1.0, 0, Proof::default());
     let mut judge = |all: &space::Decomposition<'_>| -> Result<Verdict<Found>> {
         let (values, vectors) = eigh(op, &all.t)?;
         let cols = values.len();
@@ -63,13 +63,13 @@ pub fn run(
             pencil.plain.saw(norm);
         }
         let coupling = &all.s * &best;
-        let share = |at: usize| {
+        let goal = |at: usize| {
             let rounding = 10.0 * eps(pencil.plain.like.dtype()) * norm;
             let absolute = if inverse.is_none() { asked.absolute / pencil.plain.size } else { 0.0 };
-            let goal = (asked.relative * values[order[at]].abs()).max(absolute).max(rounding);
-            let size: f64 = (0..coupling.nrows()).map(|i| coupling[(i, at)].powi(2)).sum();
-            size.sqrt() / (goal * tight).max(f64::MIN_POSITIVE)
+            (asked.relative * values[order[at]].abs()).max(absolute).max(rounding)
         };
+        let size = |at: usize| column_norm(&coupling, at);
+        let share = |at: usize| size(at) / (goal(at) * tight).max(f64::MIN_POSITIVE);
         let worst = (0..count).map(share).fold(0.0, f64::max);
         let cancelled = pencil.tally.tell(all.iterations, worst * tight);
         // A space that cannot grow is all there is.
@@ -80,6 +80,20 @@ pub fn run(
             let (_, residuals) = pencil.residuals(&found.0, &found.1, &found.2, found.3.as_ref());
             let good = residuals.iter().all(|[size, goal]| size <= goal);
             tries += usize::from(!good && worst <= 1.0);
+            if good && !full && !over && !cancelled {
+                let key =
+                    |at: usize| if inner == Which::Magnitude { values[order[at]].abs() } else { values[order[at]] };
+                let keys: Vec<f64> = (0..count).map(key).collect();
+                let goals: Vec<f64> = (0..count).map(goal).collect();
+                if proof.is_open(&keys, &goals) {
+                    proof.holds(&keys, &goals, None);
+                    return Ok(Verdict::Fresh(columns(&best, &(0..count).collect::<Vec<_>>())));
+                }
+                let next = (keep > count).then(|| (key(count), size(count), goal(count)));
+                if !proof.holds(&keys, &goals, next) {
+                    return Ok(Verdict::Restart(best));
+                }
+            }
             if good || full || over || cancelled || tries >= TRIES {
                 let stopped = match (good, cancelled, over) {
                     (true, ..) => Stopped::Converged,

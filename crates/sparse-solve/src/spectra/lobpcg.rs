@@ -11,7 +11,7 @@ use sparse_ops::{Result, SparseError};
 /// After so many iterations the products are made anew.
 const REFRESH: usize = 12;
 /// So many iterations may gain nothing.
-const PATIENCE: usize = 40;
+const PATIENCE: usize = 100;
 
 /// Vectors with their products: `V`, `A V`, `B V`.
 #[derive(Clone)]

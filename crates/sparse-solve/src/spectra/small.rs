@@ -99,6 +99,9 @@ fn failed(op: &'static str) -> SparseError {
 ///
 /// `invalid` if it does not converge.
 pub fn eigh(op: &'static str, matrix: &Small) -> Result<(Vec<f64>, Small)> {
+    if matrix.nrows() == 0 {
+        return Ok((vec![], Small::zeros(0, 0)));
+    }
     let even = Small::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]));
     let found = even.self_adjoint_eigen(Side::Lower).map_err(|_| failed(op))?;
     Ok((found.S().column_vector().iter().copied().collect(), found.U().to_owned()))
@@ -130,6 +133,9 @@ pub fn eig(op: &'static str, matrix: &Small) -> Result<Pairs> {
 ///
 /// `invalid` if it does not converge.
 pub fn svd(op: &'static str, matrix: &Small) -> Result<(Small, Vec<f64>, Small)> {
+    if matrix.nrows() * matrix.ncols() == 0 {
+        return Ok((Small::zeros(matrix.nrows(), 0), vec![], Small::zeros(matrix.ncols(), 0)));
+    }
     let found = matrix.thin_svd().map_err(|_| failed(op))?;
     Ok((found.U().to_owned(), found.S().column_vector().iter().copied().collect(), found.V().to_owned()))
 }

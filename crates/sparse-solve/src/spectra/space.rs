@@ -122,6 +122,8 @@ pub enum Verdict<T> {
     Done(T),
     /// Go on with these combinations `[cols of V, any]`, which span an invariant subspace of `T`.
     Restart(Small),
+    /// Go on with these, which have converged, and with random vectors: these find what is there several times.
+    Fresh(Small),
 }
 
 /// Extends the space to `most_cols` vectors and asks what to do, until it is done (Stewart 2001; Wu and Simon 2000).
@@ -175,15 +177,49 @@ pub fn run<'a, T>(
             };
             all.basis.blocks.push(q);
         }
-        let keep = match judge(&all)? {
+        let (keep, fresh) = match judge(&all)? {
             Verdict::Done(out) => return Ok(out),
-            Verdict::Restart(keep) => keep,
+            Verdict::Restart(keep) => (keep, false),
+            Verdict::Fresh(keep) => (keep, true),
         };
-        let next = all.basis.blocks.pop().expect("a basis has blocks");
+        let mut next = all.basis.blocks.pop().expect("a basis has blocks");
         let kept = all.basis.times(&keep);
         all.t = keep.transpose() * &all.t * &keep;
         all.s = &all.s * &keep;
-        all.basis.blocks = vec![kept, next];
+        all.basis.blocks = vec![kept];
+        if fresh {
+            next = all.basis.more(width, like, all.iterations)?;
+            all.s = Small::zeros(next.dims()[1], keep.ncols());
+        }
+        all.basis.blocks.push(next);
+    }
+}
+
+/// Whether the wanted values are the same as before random vectors were added.
+#[derive(Default)]
+pub struct Proof(Option<Vec<f64>>);
+
+impl Proof {
+    /// With what the values are compared by, what each may be wrong by, and the next value with its error: that is known
+    /// well enough if it cannot be better than the last one that is wanted. Else what follows begins anew.
+    pub fn holds(&mut self, keys: &[f64], goals: &[f64], next: Option<(f64, f64, f64)>) -> bool {
+        let Some(before) = &self.0 else {
+            self.0 = Some(keys.to_vec());
+            return false;
+        };
+        let same = before.iter().zip(keys).zip(goals).all(|((old, new), goal)| (old - new).abs() <= 10.0 * goal);
+        if !same {
+            self.0 = Some(keys.to_vec());
+        }
+        let last = keys.last().copied().unwrap_or(0.0);
+        same && next.is_none_or(|(key, error, goal)| error <= goal.max((key - last).abs()))
+    }
+
+    /// Whether random vectors are to be added: where none were, or other values came.
+    pub fn is_open(&self, keys: &[f64], goals: &[f64]) -> bool {
+        self.0.as_ref().is_none_or(|before| {
+            before.iter().zip(keys).zip(goals).any(|((old, new), goal)| (old - new).abs() > 10.0 * goal)
+        })
     }
 }
 

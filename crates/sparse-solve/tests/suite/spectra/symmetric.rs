@@ -48,7 +48,7 @@ fn preconditioned_by_multigrid() {
     let hints = SpectrumHints { preconditioner: Some(&amg), ..SpectrumHints::default() };
     let pairs = config.try_solve_with(&a, hints).unwrap();
     near(&list(&pairs.values), &of_grid(&[40, 40])[..8], 1e-8);
-    assert!(pairs.report.iterations < 20, "{}", pairs.report);
+    assert!(pairs.report.iterations < 30, "{}", pairs.report);
     // From there on nothing is left to do.
     let hints = SpectrumHints { start: Some(pairs.vectors), ..SpectrumHints::default() };
     assert_eq!(config.try_solve_with(&a, hints).unwrap().report.iterations, 0);
