@@ -180,8 +180,8 @@ impl Adjoint {
             None => Ok(Some(out)),
             Some(at) => {
                 let message = format!(
-                    "the value of pair {at} must be distinct from those that were not asked for, got {:e} again: ask for \
-                     all of them, or use accept_unsolved_gradient",
+                    "the value of pair {at} must be distinct from those that were not asked for, got {:e} again: ask \
+                     for all of them, or use accept_unsolved_gradient",
                     self.values[at]
                 );
                 Err(SparseError::invalid(self.second.op, message))
@@ -234,9 +234,9 @@ impl Second {
             None => Ok(x),
             Some(at) => {
                 let message = format!(
-                    "the solve for the gradient must reach the tolerance, got a relative residual of {:.1e} of pair {at} \
-                     after {} iterations: its value may not be distinct, or use a larger tolerance, more iterations or \
-                     accept_unsolved_gradient",
+                    "the solve for the gradient must reach the tolerance, got a relative residual of {:.1e} of pair \
+                     {at} after {} iterations: its value may not be distinct, or use a larger tolerance, more \
+                     iterations or accept_unsolved_gradient",
                     outcome.residuals[at], outcome.iterations
                 );
                 Err(SparseError::invalid(self.op, message))

@@ -39,8 +39,9 @@ pub struct ComplexPairs {
 /// vector real and positive.
 ///
 /// Backward, by the implicit function: with the left vector `y`, `y^H x = 1`, it is `d l = y^H dA x`, and `d x = -(A -
-/// l)^# dA x` without its part along `x`. One solve by `Gmres` with `A^T` for values and vectors together, all columns at
-/// once. Gradients hold where a value is distinct; one that is there twice has none, and the solve does not converge.
+/// l)^# dA x` without its part along `x`. One solve by `Gmres` with `A^T` for values and vectors together, all columns
+/// at once. Gradients hold where a value is distinct; one that is there twice has none, and the solve does not
+/// converge.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

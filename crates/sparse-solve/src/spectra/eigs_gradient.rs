@@ -58,9 +58,9 @@ pub fn on_tape(
     Ok([rows(0, 1), rows(1, 1), rows(2, n), rows(2 + n, n)])
 }
 
-/// `A^H - conj(l_i) + size x_i x_i^H` of column `i`, on real and imaginary parts one below the other. It is regular where
-/// `l_i` is distinct. With `x^H (A^H - conj(l)) = 0` its solutions of `M p = size x` are left vectors with `x^H p = 1`, and
-/// those of `M p = g` with `x^H g = 0` are orthogonal to `x`.
+/// `A^H - conj(l_i) + size x_i x_i^H` of column `i`, on real and imaginary parts one below the other. It is regular
+/// where `l_i` is distinct. With `x^H (A^H - conj(l)) = 0` its solutions of `M p = size x` are left vectors with `x^H p
+/// = 1`, and those of `M p = g` with `x^H g = 0` are orthogonal to `x`.
 #[derive(Debug, Clone)]
 struct Bordered {
     transposed: Operator,

@@ -40,13 +40,13 @@ pub struct Eigenpairs {
 
 /// Some eigenvalues and eigenvectors of a symmetric matrix, `A v = l B v`, with gradients.
 ///
-/// A pair has converged when `|A v - l B v| <= max(relative |l B v|, absolute, 10 eps (|A| |v| + |l B v|))`, with the true
-/// residual and an estimate of `|A|` from below; `eps` is 1e-7 in f32 and 2e-16 in f64. The last one is what rounding
-/// allows. The start is made of `seed`, and the sign of a vector is that of its product with a fixed random one, so
-/// results repeat.
+/// A pair has converged when `|A v - l B v| <= max(relative |l B v|, absolute, 10 eps (|A| |v| + |l B v|))`, with the
+/// true residual and an estimate of `|A|` from below; `eps` is 1e-7 in f32 and 2e-16 in f64. The last one is what
+/// rounding allows. The start is made of `seed`, and the sign of a vector is that of its product with a fixed random
+/// one, so results repeat.
 ///
-/// Backward, by the implicit function: `d l = v^T (dA - l dB) v`, and `d v = -(A - l B)^+ (dA - l dB) v - v (v^T dB v) /
-/// 2`. The gradient of a vector takes one solve by `Minres` for all columns at once, with the known vectors projected
+/// Backward, by the implicit function: `d l = v^T (dA - l dB) v`, and `d v = -(A - l B)^+ (dA - l dB) v - v (v^T dB v)
+/// / 2`. The gradient of a vector takes one solve by `Minres` for all columns at once, with the known vectors projected
 /// out, and reaches what `A` and `B` are made of: a sparse matrix at its stored elements. Nothing dense is made, and
 /// memory is `O(nnz + n k)` whatever the iterations. Values that are not distinct have no derivative each, but smooth
 /// functions of all of them have one, and so has the projector `V V^T`: terms between equal values are left out, so the

@@ -18,8 +18,8 @@ pub fn basis_size(asked: Option<usize>, count: usize, block: usize) -> usize {
     asked.unwrap_or((2 * count + 8).max(24)).max(count + 3 * block.max(1))
 }
 
-/// The eigenvalues of `A`, or with an inverse of `A - sigma B` those of `A v = l B v` near `sigma` by `l = sigma + 1 / t`.
-/// (Wu and Simon 2000; Ericsson and Ruhe 1980 for the inverse.)
+/// The eigenvalues of `A`, or with an inverse of `A - sigma B` those of `A v = l B v` near `sigma` by `l = sigma + 1 /
+/// t`. (Wu and Simon 2000; Ericsson and Ruhe 1980 for the inverse.)
 ///
 /// # Errors
 ///

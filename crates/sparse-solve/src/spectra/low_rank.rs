@@ -21,11 +21,11 @@ const OP: &str = "svd_lowrank";
 /// algorithms 4.4 and 5.1), and principal components of the rows.
 ///
 /// It is near the best one where the singular values fall; more `iterations` help where they fall slowly. It is no
-/// iteration to a tolerance: the report has the residuals `|(A v - s u, A^T u - s v)|`, and which of them are small. For
-/// exact triplets use [`SvdsConfig`](crate::SvdsConfig).
+/// iteration to a tolerance: the report has the residuals `|(A v - s u, A^T u - s v)|`, and which of them are small.
+/// For exact triplets use [`SvdsConfig`](crate::SvdsConfig).
 ///
-/// Backward: as of [`SvdsConfig`](crate::SvdsConfig), so a gradient of vectors is as exact as the triplets are; that of a
-/// value is `u^T dA v`. The approximation does not depend on more of `A` than that to first order where it is exact.
+/// Backward: as of [`SvdsConfig`](crate::SvdsConfig), so a gradient of vectors is as exact as the triplets are; that of
+/// a value is `u^T dA v`.
 ///
 /// Cost: `2 iterations + 2` products with `rank` columns. (`torch.svd_lowrank`, `torch.pca_lowrank`.)
 ///

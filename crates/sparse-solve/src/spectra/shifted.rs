@@ -5,8 +5,8 @@ use crate::operator::{LinearOperator, Operator};
 use burn::tensor::{Device, Tensor};
 use sparse_ops::Result;
 
-/// `P^T (A - l_i B) P` of column `i`, with `P = I - V V^T B`; with an inverse `S = (A - sigma B)^-1` the same solutions by
-/// `P^T (B - (l_i - sigma) B S B) P`, which is well conditioned near `sigma`.
+/// `P^T (A - l_i B) P` of column `i`, with `P = I - V V^T B`; with an inverse `S = (A - sigma B)^-1` the same solutions
+/// by `P^T (B - (l_i - sigma) B S B) P`, which is well conditioned near `sigma`.
 #[derive(Debug, Clone)]
 pub struct Shifted {
     pub a: Operator,

@@ -200,8 +200,8 @@ pub fn run<'a, T>(
 pub struct Proof(Option<Vec<f64>>);
 
 impl Proof {
-    /// With what the values are compared by, what each may be wrong by, and the next value with its error: that is known
-    /// well enough if it cannot be better than the last one that is wanted. Else what follows begins anew.
+    /// With what the values are compared by, what each may be wrong by, and the next value with its error: that is
+    /// known well enough if it cannot be better than the last one that is wanted. Else what follows begins anew.
     pub fn holds(&mut self, keys: &[f64], goals: &[f64], next: Option<(f64, f64, f64)>) -> bool {
         let Some(before) = &self.0 else {
             self.0 = Some(keys.to_vec());

@@ -31,13 +31,13 @@ pub struct SingularTriplets {
 
 /// Some singular values of a matrix of any shape with their vectors, with gradients.
 ///
-/// By Lanczos bidiagonalisation that is restarted with the triplets that are wanted (Baglama and Reichel 2005), so small
-/// values keep their digits: `A^T A` is not made. A triplet has converged when `|(A v - s u, A^T u - s v)| <=
+/// By Lanczos bidiagonalisation that is restarted with the triplets that are wanted (Baglama and Reichel 2005), so
+/// small values keep their digits: `A^T A` is not made. A triplet has converged when `|(A v - s u, A^T u - s v)| <=
 /// max(relative s, absolute, 10 eps (|A| + s))`. The sign is that of the product of `v` with a fixed random vector.
 ///
 /// Backward, by the implicit function: `d s = u^T dA v`; of the vectors it is that of the eigenvectors `(u, v)` of
-/// `[[0, A], [A^T, 0]]`, as in [`EigshConfig`](crate::EigshConfig): one solve by `Minres` for all columns. Values that are
-/// equal have no derivative each; a loss of `U f(S) V^T` with all of their vectors has one. A value of 0 has no
+/// `[[0, A], [A^T, 0]]`, as in [`EigshConfig`](crate::EigshConfig): one solve by `Minres` for all columns. Values that
+/// are equal have no derivative each; a loss of `U f(S) V^T` with all of their vectors has one. A value of 0 has no
 /// gradient of its vectors.
 ///
 /// Cost of an iteration: a product with `A` and one with `A^T`. (`scipy.sparse.linalg.svds`.)
@@ -99,8 +99,8 @@ impl SvdsConfig {
     ///
     /// # Errors
     ///
-    /// `invalid` for a count of 0 or more than `min(M, N)`, for a batch, for another part of the spectrum, if numbers are
-    /// not finite, for a tolerance that is no number from 0 on, if not all triplets converge (the message is the
+    /// `invalid` for a count of 0 or more than `min(M, N)`, for a batch, for another part of the spectrum, if numbers
+    /// are not finite, for a tolerance that is no number from 0 on, if not all triplets converge (the message is the
     /// report), and if `a` has no transposed product; those of the products.
     ///
     /// # Panics
@@ -115,8 +115,8 @@ impl SvdsConfig {
     ///
     /// # Errors
     ///
-    /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if the start does
-    /// not fit; `invalid` for other hints.
+    /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if the start
+    /// does not fit; `invalid` for other hints.
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<SingularTriplets> {
         let clock = clock();
         let [rows, cols] = a.dims();
@@ -175,8 +175,8 @@ impl SvdsConfig {
     }
 }
 
-/// Triplets on the tape of `A V` and `A^T U`: the eigenpairs `(u, v) / sqrt(2)` of `[[0, A], [A^T, 0]]`, with the others
-/// `(u, -v) / sqrt(2)` known as well.
+/// Triplets on the tape of `A V` and `A^T U`: the eigenpairs `(u, v) / sqrt(2)` of `[[0, A], [A^T, 0]]`, with the
+/// others `(u, -v) / sqrt(2)` known as well.
 ///
 /// # Errors
 ///

@@ -51,7 +51,7 @@ fn of_any_shape() {
             assert_eq!(found.report.stopped, Stopped::Converged);
             if small > 5 {
                 let found = SvdsConfig::new(2).with_which(Which::Smallest).with_basis(Some(30));
-                let found = found.with_relative(relative).solve(&a);
+                let found = found.with_relative(relative * 100.0).solve(&a);
                 near(&list(&found.values), &[all[small - 1], all[small - 2]], tolerance);
                 assert!(wrong(&a, &found) < tolerance);
             }

@@ -25,13 +25,13 @@ fn exact(count: usize, which: Which, method: EigshMethod) -> EigshConfig {
 /// Of values and of vectors, of matrices solved as dense ones and by iterations, with checkpointing too.
 #[test]
 fn of_values_and_vectors() {
-    for (n, which, method) in [
-        (6, Which::Smallest, EigshMethod::Lanczos),
-        (6, Which::Near(2.1), EigshMethod::Lanczos),
-        (30, Which::Largest, EigshMethod::Lanczos),
-        (30, Which::Smallest, EigshMethod::Lobpcg),
+    for (n, which, method, picks) in [
+        (6, Which::Smallest, EigshMethod::Lanczos, 0..2),
+        (6, Which::Near(2.1), EigshMethod::Lanczos, 0..2),
+        (30, Which::Largest, EigshMethod::Lanczos, 0..1),
+        (30, Which::Smallest, EigshMethod::Lobpcg, 1..2),
     ] {
-        for pick in 0..2 {
+        for pick in picks {
             let inputs = [numbers(n, 1.5, 0.2), numbers(n - 1, -0.4, 0.01)];
             check(pick, &inputs, |xs| {
                 let pairs = exact(3, which, method).solve(&path(xs[0].tensor(), xs[1].tensor()));
@@ -105,7 +105,7 @@ fn of_subspaces_of_equal_values() {
 /// With the preconditioner and with the inverse in the second solve.
 #[test]
 fn with_an_inverse_or_a_preconditioner() {
-    let n = 40;
+    let n = 30;
     let device = Device::flex().autodiff();
     let at = |data: TensorData| Tensor::<1>::from_data(data, (&device, burn::tensor::DType::F64)).require_grad();
     let gradient = |hints: &dyn Fn() -> Option<Operator>, inverse: bool, method| {
