@@ -30,6 +30,11 @@ pub mod gallery {}
 #[doc = include_str!("../docs/book/solve.md")]
 pub mod solve {}
 
+#[cfg(feature = "direct")]
+#[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/spectra.md")]
+pub mod spectra {}
+
 #[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/nonlinear.md")]
 pub mod nonlinear {}

@@ -9,6 +9,8 @@
 //! | factors as preconditioners | [`ssor`], [`ic0`], [`ic0_shifted`], [`ilu0`], [`ilut`] |
 //! | polynomials as preconditioners | [`polynomial`] |
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
+//! | eigenvalues, with the feature `direct` | `EigshConfig`, `EigsConfig`; `SpectrumHints`, `Which` |
+//! | singular values, with the feature `direct` | `SvdsConfig`, `LowRankConfig` |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //! | non-linear equations | [`NewtonConfig`] with a [`Jacobian`], [`FixedPointConfig`]; [`Root`], [`NonlinearReport`] |
 //! | functions of matrices | [`expm_multiply()`], [`expm_multiply_grid()`], [`FunmConfig`], [`matrix_power()`] |
@@ -29,6 +31,8 @@ mod operator;
 mod preconditioner;
 mod report;
 mod solver;
+#[cfg(feature = "direct")]
+mod spectra;
 mod stencil;
 mod tape;
 mod triangular;
@@ -51,6 +55,12 @@ pub use preconditioner::{
 };
 pub use report::{Hints, Report, Solution};
 pub use solver::SolverConfig;
+#[cfg(feature = "direct")]
+pub use spectra::{
+    ComplexPairs, Eigenpairs, EigsConfig, EigshConfig, EigshMethod, LowRankConfig, SingularTriplets, SpectrumHints,
+    SpectrumReport, SvdsConfig, Which, eigs, eigsh, pca_lowrank, svd_lowrank, svds, try_eigs, try_eigsh,
+    try_pca_lowrank, try_svd_lowrank, try_svds,
+};
 pub use stencil::{Boundary, from_diagonals, laplacian};
 pub use triangular::{Triangle, solve_triangular, try_solve_triangular};
 

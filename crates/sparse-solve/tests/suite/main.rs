@@ -12,6 +12,7 @@ mod refused;
 mod scales;
 mod second;
 mod solutions;
+mod spectra;
 mod stencils;
 mod structured;
 mod triangles;

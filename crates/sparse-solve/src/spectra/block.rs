@@ -1,0 +1,130 @@
+//! Blocks of vectors `[n, k]` on the device.
+
+use super::small::{Small, eigh, part, read, to_device};
+use crate::krylov::vectors::random;
+use burn::tensor::{DType, Tensor, TensorData};
+use sparse_ops::Result;
+use sparse_ops::extend::{Exact, sum_dim};
+
+pub type Block = Tensor<2>;
+
+/// How many rows are multiplied at once in [`gram`].
+const ROWS: usize = 4096;
+
+/// The distance of 1 to the next number.
+pub fn eps(dtype: DType) -> f64 {
+    if dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) }
+}
+
+/// `A^T B`, `[n, p]` and `[n, q]` to `[p, q]`. Summed in parts: these run side by side, and rounding is less.
+pub fn gram(a: &Block, b: &Block) -> Block {
+    let ([n, p], [_, q]) = (a.dims(), b.dims());
+    let whole = |a: Block, b: Block| a.swap_dims(0, 1).matmul(b);
+    let count = n / ROWS;
+    if p * q == 0 || n == 0 {
+        return Tensor::zeros([p, q], (&a.device(), a.dtype()));
+    }
+    if count < 2 {
+        return whole(a.clone(), b.clone());
+    }
+    let head = count * ROWS;
+    let cut = |x: &Block, cols: usize| {
+        let own = if head == n { x.clone() } else { x.clone().narrow(0, 0, head) };
+        own.reshape(Exact([count, ROWS, cols]))
+    };
+    let parts: Tensor<3> = cut(a, p).swap_dims(1, 2).matmul(cut(b, q));
+    let sum = sum_dim(parts, 0).reshape(Exact([p, q]));
+    match n - head {
+        0 => sum,
+        rest => sum + whole(a.clone().narrow(0, head, rest), b.clone().narrow(0, head, rest)),
+    }
+}
+
+/// `A C` with a matrix of the host.
+pub fn times(a: &Block, c: &Small) -> Block {
+    if c.ncols() == 0 || c.nrows() == 0 {
+        return Tensor::zeros([a.dims()[0], c.ncols()], (&a.device(), a.dtype()));
+    }
+    a.clone().matmul(to_device(c, a))
+}
+
+/// The columns times a number each.
+pub fn scaled(a: &Block, factors: &[f64]) -> Block {
+    let row = TensorData::new(factors.to_vec(), [1, factors.len()]);
+    a.clone() * Tensor::<2>::from_data(row, (&a.device(), a.dtype()))
+}
+
+/// The squared length of each column, `[1, k]`.
+pub fn squares(a: &Block) -> Block {
+    sum_dim(a.clone() * a.clone(), 0)
+}
+
+/// The length of each column.
+pub fn lengths<const N: usize>(list: [&Block; N]) -> [Vec<f64>; N] {
+    let squares = list.map(squares);
+    read(squares.each_ref()).map(|own| (0..own.ncols()).map(|at| own[(0, at)].max(0.0).sqrt()).collect())
+}
+
+/// Side by side.
+pub fn join(a: Block, b: Block) -> Block {
+    match (a.dims()[1], b.dims()[1]) {
+        (_, 0) => a,
+        (0, _) => b,
+        _ => Tensor::cat(vec![a, b], 1),
+    }
+}
+
+/// The columns of a list.
+pub fn pick(a: &Block, list: &[usize]) -> Block {
+    if list.len() == a.dims()[1] && list.iter().enumerate().all(|(at, own)| at == *own) {
+        return a.clone();
+    }
+    let cols = a.dims()[1];
+    times(a, &Small::from_fn(cols, list.len(), |i, j| if list[j] == i { 1.0 } else { 0.0 }))
+}
+
+/// Numbers in `[-1, 1)`, the same on every device.
+pub fn random_block(seed: usize, [n, k]: [usize; 2], like: &Block) -> Block {
+    let none = Tensor::<3>::zeros([1, 1, 1], (&like.device(), like.dtype()));
+    random(seed, n * k, &none).reshape(Exact([n, k]))
+}
+
+/// What an orthonormalisation gives: `W = Q R`, where `W` had full rank.
+pub struct Orthonormal {
+    pub q: Block,
+    /// `B Q`.
+    pub mass: Option<Block>,
+    pub r: Small,
+    /// How much of the least independent direction was there, 1 for an orthogonal block.
+    pub least: f64,
+}
+
+/// An orthonormal basis of the columns with respect to `B`, of which `mass` is `B W`. Directions that are only rounding
+/// are left out, so there may be fewer columns. (SVQB: Stathopoulos and Wu 2002.)
+///
+/// # Errors
+///
+/// `invalid` if a number is not finite.
+pub fn svqb(op: &'static str, w: Block, mass: Option<Block>, at: usize) -> Result<Orthonormal> {
+    let [gram] = read([&gram(&w, mass.as_ref().unwrap_or(&w))]);
+    svqb_with(op, w, mass, &gram, at)
+}
+
+/// The same where `W^T B W` is known.
+pub fn svqb_with(op: &'static str, w: Block, mass: Option<Block>, gram: &Small, at: usize) -> Result<Orthonormal> {
+    super::small::check_finite(op, gram, at)?;
+    let k = gram.nrows();
+    let tiny = eps(w.dtype());
+    let sizes: Vec<f64> = (0..k).map(|i| gram[(i, i)].max(0.0).sqrt()).collect();
+    let inverse: Vec<f64> = sizes.iter().map(|&size| if size > 0.0 { 1.0 / size } else { 0.0 }).collect();
+    let share = Small::from_fn(k, k, |i, j| gram[(i, j)] * inverse[i] * inverse[j]);
+    let (values, vectors) = eigh(op, &share)?;
+    let most = values.last().copied().unwrap_or(0.0);
+    let from = values.iter().position(|&value| value > 100.0 * tiny * most && value > 0.0).unwrap_or(k);
+    let kept = part(&vectors, 0..k, from..k);
+    let root = |j: usize| values[from + j].sqrt();
+    let c = Small::from_fn(k, k - from, |i, j| inverse[i] * kept[(i, j)] / root(j));
+    let r = Small::from_fn(k - from, k, |i, j| root(i) * kept[(j, i)] * sizes[j]);
+    let least = values.get(from).map_or(0.0, |least| (least / most).sqrt());
+    Ok(Orthonormal { q: times(&w, &c), mass: mass.map(|mass| times(&mass, &c)), r, least })
+}

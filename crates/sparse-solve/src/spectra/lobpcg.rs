@@ -1,0 +1,252 @@
+//! Locally optimal block preconditioned conjugate gradients.
+
+use super::block::{Block, gram, join, pick, random_block, svqb, svqb_with, times};
+use super::pencil::{Found, Pencil};
+use super::small::{Small, above, beside, check_finite, columns, diagonal, eigh, inverse_factor, part, read};
+use crate::krylov::watch::Stopped;
+use crate::operator::{LinearOperator, Operator};
+use burn::tensor::Tensor;
+use sparse_ops::{Result, SparseError};
+
+/// After so many iterations the products are made anew.
+const REFRESH: usize = 12;
+/// So many iterations may gain nothing.
+const PATIENCE: usize = 100;
+
+/// Vectors with their products: `V`, `A V`, `B V`.
+#[derive(Clone)]
+struct Basis {
+    v: Block,
+    image: Block,
+    mass: Option<Block>,
+}
+
+impl Basis {
+    fn new(pencil: &Pencil<'_, '_>, v: Block, mass: Option<Block>) -> Result<Self> {
+        Ok(Self { image: pencil.apply(&v)?, v, mass })
+    }
+
+    fn mass(&self) -> &Block {
+        self.mass.as_ref().unwrap_or(&self.v)
+    }
+
+    fn map(&self, f: impl Fn(&Block) -> Block) -> Self {
+        Self { v: f(&self.v), image: f(&self.image), mass: self.mass.as_ref().map(&f) }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let mass = self.mass.zip(other.mass).map(|(own, other)| own + other);
+        Self { v: self.v + other.v, image: self.image + other.image, mass }
+    }
+
+    fn times(&self, c: &Small) -> Self {
+        self.map(|own| times(own, c))
+    }
+
+    fn first(&self, count: usize) -> Self {
+        self.map(|own| own.clone().narrow(1, 0, count))
+    }
+}
+
+/// The smallest or the largest eigenvalues (Knyazev 2001). The basis `[X, P, W]` is kept orthonormal: `X` and `P` by
+/// their coefficients (Hetmaniuk and Lehoucq 2006; Duersch, Shao, Yang and Gu 2018), `W` by SVQB. Pairs that converged
+/// stay in `X`, but have no `P` and `W` (soft locking). An iteration has one product with `A`, and with `B` and the
+/// preconditioner, of the open columns.
+///
+/// # Errors
+///
+/// Those of the products; `invalid` if numbers are not finite.
+pub fn run(
+    pencil: &Pencil<'_, '_>,
+    largest: bool,
+    preconditioner: Option<&Operator>,
+    start: Option<Block>,
+) -> Result<Found> {
+    let asked = pencil.asked;
+    let room = pencil.n() - pencil.left_out();
+    let width = asked.basis.unwrap_or(asked.count).clamp(asked.count, room);
+    let mut basis = first(pencil, start, width)?;
+    let [mut h] = read([&gram(&basis.v, &basis.image)]);
+    check_finite(pencil.op(), &h, 0)?;
+    let (mut values, rotation) = ritz(pencil.op(), &h, largest, width)?;
+    basis = basis.times(&rotation);
+    h = diagonal(&values);
+    let (mut iterations, mut fresh) = (0, true);
+    let (mut best, mut best_at) = (f64::INFINITY, 0);
+    let stopped = loop {
+        let x = basis.first(width);
+        let (r, residuals) = pencil.residuals(&values, &x.v, &x.image, x.mass.as_ref());
+        let shares: Vec<f64> = residuals.iter().map(|[size, goal]| size / goal.max(f64::MIN_POSITIVE)).collect();
+        if let Some(at) = shares.iter().position(|share| !share.is_finite()) {
+            let message = format!("the products must be finite, got others in pair {at} in iteration {iterations}");
+            return Err(SparseError::invalid(pencil.op(), message));
+        }
+        let wanted = &shares[..asked.count];
+        let worst = wanted.iter().copied().fold(0.0, f64::max);
+        if worst < 0.95 * best {
+            (best, best_at) = (worst, iterations);
+        }
+        let (cancelled, done) = (pencil.tally.tell(iterations, worst), worst <= 1.0);
+        let stuck = iterations - best_at > PATIENCE;
+        if fresh && (done || cancelled || stuck || iterations >= asked.most) {
+            break match (done, cancelled, stuck) {
+                (true, ..) => Stopped::Converged,
+                (_, true, _) => Stopped::Cancelled,
+                (_, _, true) => Stopped::Stagnated,
+                _ => Stopped::Iterations,
+            };
+        }
+        if done || cancelled || stuck || iterations >= asked.most || iterations % REFRESH == REFRESH - 1 {
+            // With products made anew: what is kept drifts away.
+            if !fresh {
+                (basis, h, values) = refresh(pencil, basis, width, largest)?;
+                fresh = true;
+                if done || cancelled || stuck || iterations >= asked.most {
+                    continue;
+                }
+            }
+        }
+        iterations += 1;
+        let open: Vec<usize> = (0..width).filter(|&at| shares[at] > 1.0).collect();
+        let r = pick(&r, &open);
+        let w = match preconditioner {
+            Some(preconditioner) => preconditioner.try_apply(r)?,
+            None => r,
+        };
+        let Some((w, mass)) = independent(pencil, &basis, w, iterations)? else {
+            // Residuals in the span of what is there: nothing is left to add.
+            if fresh {
+                break Stopped::Stagnated;
+            }
+            (basis, h, values) = refresh(pencil, basis, width, largest)?;
+            fresh = true;
+            continue;
+        };
+        let new = Basis::new(pencil, w, mass)?;
+        let [cross, own] = read([&gram(&basis.v, &new.image), &gram(&new.v, &new.image)]);
+        let all = above(&beside(&h, &cross), &beside(&cross.transpose().to_owned(), &own));
+        check_finite(pencil.op(), &all, iterations)?;
+        let (found, c) = ritz(pencil.op(), &all, largest, width)?;
+        let c = beside(&c, &directions(&c, width, &open));
+        h = c.transpose() * &all * &c;
+        values = found;
+        let old = basis.v.dims()[1];
+        basis = basis.times(&part(&c, 0..old, 0..c.ncols())).plus(new.times(&part(&c, old..c.nrows(), 0..c.ncols())));
+        pencil.plain.saw(if pencil.b.is_none() { super::small::largest(&all) } else { 0.0 });
+        fresh = false;
+    };
+    let count = asked.count;
+    values.truncate(count);
+    Ok(Found { values, vectors: basis.v.narrow(1, 0, count), stopped, iterations })
+}
+
+/// An orthonormal start; what is missing is random.
+fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<Basis> {
+    let like = &pencil.plain.like;
+    let size = |count| [pencil.n(), count];
+    let mut v = start.unwrap_or_else(|| Tensor::zeros(size(0), (&like.device(), like.dtype())));
+    v = if v.dims()[1] > width { v.narrow(1, 0, width) } else { v };
+    // Random columns are independent but for a chance of almost 0.
+    for seed in 0..5 {
+        let missing = width - v.dims()[1];
+        v = join(v, random_block(pencil.asked.seed + 2 + seed, size(missing), like));
+        v = pencil.project(v);
+        let mut mass = pencil.mass(&v)?;
+        for _ in 0..2 {
+            let found = svqb(pencil.op(), v, mass, 0)?;
+            (v, mass) = (found.q, found.mass);
+        }
+        if v.dims()[1] == width {
+            let v = pencil.project(v);
+            let mass = pencil.mass(&v)?;
+            return Basis::new(pencil, v, mass);
+        }
+    }
+    Err(SparseError::invalid(pencil.op(), "the mass must be positive definite, got another one"))
+}
+
+/// The eigenvalues that are wanted, and their coefficients.
+fn ritz(op: &'static str, h: &Small, largest: bool, width: usize) -> Result<(Vec<f64>, Small)> {
+    let (values, vectors) = eigh(op, h)?;
+    let all = values.len();
+    let order: Vec<usize> = (0..width).map(|at| if largest { all - 1 - at } else { at }).collect();
+    Ok((order.iter().map(|&at| values[at]).collect(), columns(&vectors, &order)))
+}
+
+/// Coefficients of `P`: those of `X` without its part in the old `X`, orthonormal and orthogonal to `X`.
+fn directions(c: &Small, width: usize, open: &[usize]) -> Small {
+    let rows = c.nrows();
+    let mut list: Vec<Vec<f64>> = (0..c.ncols()).map(|q| (0..rows).map(|i| c[(i, q)]).collect()).collect();
+    for &column in open {
+        let mut own: Vec<f64> = (0..rows).map(|i| if i < width { 0.0 } else { c[(i, column)] }).collect();
+        let size = |own: &[f64]| own.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let before = size(&own);
+        for _ in 0..2 {
+            for other in &list {
+                let dot: f64 = other.iter().zip(&own).map(|(a, b)| a * b).sum();
+                own.iter_mut().zip(other).for_each(|(x, y)| *x -= dot * y);
+            }
+        }
+        let after = size(&own);
+        if after > 1e-8 * before && before > 1e-30 {
+            list.push(own.iter().map(|x| x / after).collect());
+        }
+    }
+    let from = c.ncols();
+    Small::from_fn(rows, list.len() - from, |i, j| list[from + j][i])
+}
+
+/// `W` orthonormal, and orthogonal to the basis and to what is left out; and `B W`. `None` if nothing is left of it.
+fn independent(pencil: &Pencil<'_, '_>, basis: &Basis, w: Block, at: usize) -> Result<Option<(Block, Option<Block>)>> {
+    let mut w = w;
+    for round in 0..3 {
+        w = pencil.project(w);
+        let parts = gram(basis.mass(), &w);
+        w = w - basis.v.clone().matmul(parts.clone());
+        let mass = pencil.mass(&w)?;
+        let [parts, own] = read([&parts, &gram(&w, mass.as_ref().unwrap_or(&w))]);
+        // How much of the least column was left.
+        let left = (0..own.ncols()).map(|j| {
+            let size = own[(j, j)].max(0.0).sqrt();
+            if size == 0.0 { 1.0 } else { size / size.hypot(super::small::column_norm(&parts, j)) }
+        });
+        let left = left.fold(1.0, f64::min);
+        let found = svqb_with(pencil.op(), w, mass, &own, at)?;
+        if found.q.dims()[1] == 0 {
+            return Ok(None);
+        }
+        if left * found.least > 0.1 || round == 2 {
+            return Ok(Some((found.q, found.mass)));
+        }
+        w = found.q;
+    }
+    Ok(None)
+}
+
+/// The same basis with products made anew, orthonormal up to rounding, with its Gram matrix and the eigenvalues.
+fn refresh(pencil: &Pencil<'_, '_>, basis: Basis, width: usize, largest: bool) -> Result<(Basis, Small, Vec<f64>)> {
+    let v = pencil.project(basis.v);
+    let mass = pencil.mass(&v)?;
+    let mut all = Basis::new(pencil, v, mass)?;
+    let [mut own, mut h] = read([&gram(&all.v, all.mass()), &gram(&all.v, &all.image)]);
+    let inverse = match inverse_factor(&own) {
+        Some(inverse) => inverse,
+        None => {
+            // Without `P`.
+            all = all.first(width);
+            (own, h) = (part(&own, 0..width, 0..width), part(&h, 0..width, 0..width));
+            inverse_factor(&own).ok_or_else(|| {
+                SparseError::invalid(pencil.op(), "the mass must be positive definite, got another one")
+            })?
+        }
+    };
+    let h = inverse.transpose() * &h * &inverse;
+    let (values, rotation) = ritz(pencil.op(), &part(&h, 0..width, 0..width), largest, width)?;
+    let rest = h.ncols() - width;
+    let turn = above(
+        &beside(&rotation, &Small::zeros(width, rest)),
+        &beside(&Small::zeros(rest, width), &Small::identity(rest, rest)),
+    );
+    let c = &inverse * &turn;
+    Ok((all.times(&c), turn.transpose() * &h * &turn, values))
+}

@@ -1,0 +1,8 @@
+//! Eigenvalues and singular values.
+
+mod general;
+mod helpers;
+mod singular;
+mod symmetric;
+mod symmetric_gradients;
+mod symmetric_refused;
