@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// | `Cg` | symmetric positive definite | `A` | 4 |
 /// | `Minres` | symmetric | `A` | 7 |
 /// | `BiCgStab` | square | 2 `A` | 6 |
+/// | `BiCg` | square | `A`, `A^T` | 6 |
+/// | `Cgs`, `Tfqmr` | square | 2 `A` | 6 |
 /// | `Gmres`, `Fgmres` | square | `A` | one (two) for each of `restart` directions |
 /// | `Idr` | square | `A` | 3 for each of `shadows` |
 /// | `Lsqr`, `Lsmr`, `Cgls` | any shape, least squares | `A`, `A^T` | 4 to 6 |
@@ -20,6 +22,12 @@ pub enum Method {
     Minres,
     /// Stabilised bi-conjugate gradients (van der Vorst 1992).
     BiCgStab,
+    /// Bi-conjugate gradients (Fletcher 1976). `BiCgStab` is nearly always the better one.
+    BiCg,
+    /// Conjugate gradients squared (Sonneveld 1989). `BiCgStab` is nearly always the better one.
+    Cgs,
+    /// Quasi-minimal residuals without the transpose (Freund 1993).
+    Tfqmr,
     /// Generalised minimal residuals (Saad and Schultz 1986).
     Gmres {
         /// Directions before it starts anew.
@@ -48,6 +56,10 @@ impl Method {
         matches!(self, Self::Lsqr | Self::Lsmr | Self::Cgls)
     }
 
+    pub(crate) fn needs_transposed(self) -> bool {
+        self.is_least_squares() || self == Self::BiCg
+    }
+
     /// Whether the matrix is taken as symmetric.
     pub(crate) fn is_symmetric(self) -> bool {
         matches!(self, Self::Cg | Self::Minres)
@@ -55,11 +67,11 @@ impl Method {
 
     /// Whether `|b - A x|` falls in each iteration, so that the last point is the best one.
     pub(crate) fn is_monotone(self) -> bool {
-        !matches!(self, Self::Cg | Self::BiCgStab | Self::Idr { .. })
+        !matches!(self, Self::Cg) && !self.is_random()
     }
 
     /// Whether another try takes another way.
     pub(crate) fn is_random(self) -> bool {
-        matches!(self, Self::BiCgStab | Self::Idr { .. })
+        matches!(self, Self::BiCg | Self::BiCgStab | Self::Cgs | Self::Tfqmr | Self::Idr { .. })
     }
 }

@@ -63,7 +63,8 @@ pub struct SolverConfig {
     /// How many iterations pass between two reads of the device. The default is 1 on a CPU and 10 on a GPU.
     pub check_every: Option<usize>,
     /// Gives the last point if the tolerance is not reached, instead of an error. A column that got worse keeps the
-    /// point before where the residual of the method may not rise: all but `Cg`, `BiCgStab` and `Idr`.
+    /// point before where the residual of the method may not rise: all but `Cg`, `BiCg`, `BiCgStab`, `Cgs`,
+    /// `Tfqmr` and `Idr`.
     #[config(default = false)]
     pub accept_unsolved: bool,
     /// The same of the solves in the backward pass, instead of a panic. The default is `accept_unsolved`.

@@ -2,7 +2,7 @@
 
 use super::pass::Pass;
 use super::system::{Point, System};
-use super::vectors::{Vectors, dot, norm, random, ratio};
+use super::vectors::{Vectors, dot, norm, ratio, shadow};
 use super::watch::Watch;
 use sparse_ops::Result;
 
@@ -12,11 +12,7 @@ use sparse_ops::Result;
 /// has a random vector.
 pub fn sweep(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watch<'_>) -> Result<Vectors> {
     let Point { mut x, mut residual, .. } = point;
-    let n = residual.dims()[1];
-    let shadow = match attempt {
-        0 => residual.clone(),
-        _ => residual.zeros_like() + random(attempt, n, &residual),
-    };
+    let shadow = shadow(attempt, &residual);
     let (size, mut rho) = (norm(&residual), dot(&shadow, &residual));
     let mut direction = residual.clone();
     let mut open = system.open(&size);

@@ -16,11 +16,14 @@ pub fn cgls(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<
         let image = system.apply(&direction)?;
         let length = ratio(gamma.clone(), dot(&image, &image)) * open.clone();
         let mut pass = Pass::default();
-        let [old, own, way, image] = [x, residual, direction.clone(), image].map(|vector| pass.vector(vector));
+        let [old, way] = [x, direction.clone()].map(|vector| pass.vector(vector));
         let old = pass.add(old, length.clone(), way);
+        ([x], []) = pass.run([old], []);
+        let mut pass = Pass::default();
+        let [own, image] = [residual, image].map(|vector| pass.vector(vector));
         let own = pass.add(own, length.neg(), image);
         let square;
-        ([x, residual], [square]) = pass.run([old, own], [[own, own]]);
+        ([residual], [square]) = pass.run([own], [[own, own]]);
         let normal = system.apply_transposed(&residual)?;
         let (size, left) = (norm(&normal), square.sqrt());
         if watch.ends_at(&size, &left) {

@@ -5,6 +5,7 @@
 //! sweep begins there, in each column from the better point. So a restart, a breakdown and an estimate that drifted
 //! away are one case.
 
+mod bicg;
 mod bicgstab;
 mod cg;
 mod gmres;
@@ -12,6 +13,7 @@ mod idr;
 mod least_squares;
 mod minres;
 mod pass;
+mod squared;
 mod system;
 pub mod vectors;
 pub mod watch;
@@ -55,8 +57,8 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
     let Problem { a, preconditioner, b, start, relative, absolute, most, every } = problem;
     let [systems, _, width] = b.dims();
     let least_squares = method.is_least_squares();
-    let transposed = least_squares.then(|| a.try_transposed()).transpose()?;
-    let (mut system, norms) = System::new(a, transposed, preconditioner, &b)?;
+    let transposed = method.needs_transposed().then(|| a.try_transposed()).transpose()?;
+    let (mut system, norms) = System::new(a, transposed, least_squares, preconditioner, &b)?;
     // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
     let scale = largest(&b);
     let scale = scale.clone().mask_fill(scale.equal_scalar(0.0), 1.0);
@@ -108,7 +110,10 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
         let next = match *method {
             Method::Cg => cg::sweep(&system, begin, &mut watch),
             Method::Minres => minres::sweep(&system, begin, &mut watch),
+            Method::BiCg => bicg::sweep(&system, begin, failed, &mut watch),
             Method::BiCgStab => bicgstab::sweep(&system, begin, failed, &mut watch),
+            Method::Cgs => squared::cgs(&system, begin, failed, &mut watch),
+            Method::Tfqmr => squared::tfqmr(&system, begin, failed, &mut watch),
             Method::Gmres { restart } => gmres::cycle(&system, begin, (restart, false), &at, &mut watch),
             Method::Fgmres { restart } => gmres::cycle(&system, begin, (restart, true), &at, &mut watch),
             Method::Idr { shadows } => idr::sweep(&system, begin, (shadows, failed), &mut watch),

@@ -11,9 +11,12 @@ use sparse_ops::{Result, SparseError};
 /// infinite.
 pub struct System<'a> {
     a: &'a Operator,
-    /// For least squares.
+    /// For least squares and `BiCg`.
     transposed: Option<Operator>,
+    least_squares: bool,
     preconditioner: Option<&'a Operator>,
+    /// Of `BiCg`.
+    other_preconditioner: Option<Operator>,
     /// A power of 2 for each system, by which the matrix is divided.
     sizes: Vec<f64>,
     /// The same and one over it for each column, where one is not 1.
@@ -38,9 +41,12 @@ impl<'a> System<'a> {
     pub fn new(
         a: &'a Operator,
         transposed: Option<Operator>,
+        least_squares: bool,
         preconditioner: Option<&'a Operator>,
         b: &Vectors,
     ) -> Result<(Self, Vec<f64>)> {
+        let both = transposed.is_some() && !least_squares;
+        let other_preconditioner = preconditioner.filter(|_| both).map(LinearOperator::try_transposed).transpose()?;
         let [systems, _, width] = b.dims();
         let cols = a.dims()[1] / systems;
         let probe = random(0, cols, b).expand(Shape::from([systems, cols, 1]));
@@ -69,7 +75,19 @@ impl<'a> System<'a> {
         let far = powers.iter().any(|&power| power != 1.0);
         let size = far.then(|| [all(&mut powers.iter().copied()), all(&mut powers.iter().map(|power| power.recip()))]);
         let (sizes, [goal, slope, reach]) = (powers, [none.clone(), none.clone(), none]);
-        Ok((Self { a, transposed, preconditioner, sizes, size, goal, slope, reach }, norms))
+        let own = Self {
+            a,
+            transposed,
+            least_squares,
+            preconditioner,
+            other_preconditioner,
+            sizes,
+            size,
+            goal,
+            slope,
+            reach,
+        };
+        Ok((own, norms))
     }
 
     pub fn aim(&mut self, goals: &[Goal]) {
@@ -95,9 +113,9 @@ impl<'a> System<'a> {
         apply(self.a, x).map(|out| self.divided(out))
     }
 
-    /// Of least squares.
+    /// Of least squares and `BiCg`.
     pub fn apply_transposed(&self, x: &Vectors) -> Result<Vectors> {
-        let transposed = self.transposed.as_ref().expect("methods of least squares have the transposed matrix");
+        let transposed = self.transposed.as_ref().expect("methods that need the transposed matrix have it");
         apply(transposed, x).map(|out| self.divided(out))
     }
 
@@ -105,7 +123,12 @@ impl<'a> System<'a> {
     pub fn precondition(&self, x: &Vectors) -> Result<Vectors> {
         let Some(preconditioner) = self.preconditioner else { return Ok(x.clone()) };
         let out = self.times(apply(preconditioner, x)?);
-        Ok(if self.transposed.is_some() { self.times(out) } else { out })
+        Ok(if self.least_squares { self.times(out) } else { out })
+    }
+
+    /// The transposed one, of `BiCg`.
+    pub fn precondition_transposed(&self, x: &Vectors) -> Result<Vectors> {
+        self.other_preconditioner.as_ref().map_or(Ok(x.clone()), |own| apply(own, x).map(|out| self.times(out)))
     }
 
     /// The preconditioner as numbers, if it is a diagonal and there is one column.
@@ -126,7 +149,7 @@ impl<'a> System<'a> {
     }
 
     pub fn point_of(&self, x: Vectors, residual: Vectors) -> Result<Point> {
-        let normal = match self.transposed.is_some() {
+        let normal = match self.least_squares {
             true => self.apply_transposed(&residual)?,
             false => residual.clone(),
         };

@@ -78,6 +78,14 @@ pub fn apply(a: &dyn LinearOperator, x: &Vectors) -> Result<Vectors> {
     Ok(out.reshape(Exact([systems, rows, width])))
 }
 
+/// What a residual is measured with: itself at the first attempt, else random numbers.
+pub fn shadow(attempt: usize, residual: &Vectors) -> Vectors {
+    match attempt {
+        0 => residual.clone(),
+        _ => residual.zeros_like() + random(attempt, residual.dims()[1], residual),
+    }
+}
+
 /// One vector `[1, n, 1]` of numbers in `[-1, 1)`, the same on every device. (SplitMix64.)
 pub fn random(seed: usize, n: usize, like: &Vectors) -> Vectors {
     let number = |at: usize| {

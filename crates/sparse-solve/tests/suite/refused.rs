@@ -66,7 +66,10 @@ fn systems_without_a_solution() {
     told(cg.try_solve(&matrix([[1.0, 0.0], [0.0, 1.0]]), two), "invalid", "column 1");
     let square = [
         Method::Minres,
+        Method::BiCg,
         Method::BiCgStab,
+        Method::Cgs,
+        Method::Tfqmr,
         Method::Gmres { restart: 5 },
         Method::Fgmres { restart: 1 },
         Method::Idr { shadows: 4 },

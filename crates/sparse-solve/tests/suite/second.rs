@@ -172,9 +172,13 @@ fn takes_the_transposed_preconditioner() {
         (0..n * n).map(|at| if at % n < at / n { 0.0 } else { 0.5f64.powi((at % n - at / n) as i32) / 3.0 }).collect();
     let a = CsrTensor::<2>::from_dense(dense(&rows, [n, n], DType::F64));
     let preconditioner = Operator::from(dense(&inverse, [n, n], DType::F64));
-    for method in
-        [Method::BiCgStab, Method::Gmres { restart: 6 }, Method::Fgmres { restart: 6 }, Method::Idr { shadows: 2 }]
-    {
+    for method in [
+        Method::BiCg,
+        Method::BiCgStab,
+        Method::Gmres { restart: 6 },
+        Method::Fgmres { restart: 6 },
+        Method::Idr { shadows: 2 },
+    ] {
         let b = Tensor::<1>::ones([n], (&device, DType::F64)).require_grad();
         let hints = Hints { preconditioner: Some(&preconditioner), ..Hints::default() };
         // With another preconditioner three iterations are not enough.

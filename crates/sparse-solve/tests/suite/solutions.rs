@@ -4,10 +4,13 @@ use proptest::prelude::*;
 use sparse_tensor::solve::{Hints, Method, Operator, SolverConfig, Stopped, jacobi};
 use sparse_tensor::{CooTensor, CsrTensor};
 
-pub const ALL: [Method; 9] = [
+pub const ALL: [Method; 12] = [
     Method::Cg,
     Method::Minres,
+    Method::BiCg,
     Method::BiCgStab,
+    Method::Cgs,
+    Method::Tfqmr,
     Method::Gmres { restart: 4 },
     Method::Fgmres { restart: 30 },
     Method::Idr { shadows: 3 },
@@ -82,7 +85,7 @@ proptest! {
     /// shortest.
     #[test]
     fn least_squares_of_any_shape(
-        method in prop::sample::select(&ALL[6..]),
+        method in prop::sample::select(&ALL[9..]),
         [rows, cols] in [1usize..7, 1usize..7],
         entries in numbers(36),
         right in numbers(6),
@@ -142,10 +145,10 @@ fn columns_of_any_size_are_solved_together() {
     for scale in [1e-30f32, 1.0, 1e25] {
         let b: Vec<f32> = (0..2 * n).map(|k| if (k % 2 == 0) == (k / 2 < 10) { scale } else { 0.0 }).collect();
         let b = Tensor::<2>::from_data(TensorData::new(b, [n, 2]), &device);
-        let x = SolverConfig::new(Method::Cg).solve(&a, b.clone());
+        let x = SolverConfig::new(Method::Cg).with_relative(3e-5).solve(&a, b.clone());
         // The tolerance, of the length of each column.
         let left = (a.matmul(x) - b).abs().max().into_scalar::<f32>();
-        assert!(left <= 1e-5 * 50.0f32.sqrt() * scale, "{left:e} for {scale:e}");
+        assert!(left <= 3e-5 * 50.0f32.sqrt() * scale, "{left:e} for {scale:e}");
     }
 }
 

@@ -67,7 +67,10 @@ fn a_truncated_solve_gives_its_last_point() {
 fn a_column_without_a_solution_leaves_the_others() {
     let square = [
         Method::Minres,
+        Method::BiCg,
         Method::BiCgStab,
+        Method::Cgs,
+        Method::Tfqmr,
         Method::Gmres { restart: 5 },
         Method::Fgmres { restart: 5 },
         Method::Idr { shadows: 2 },
