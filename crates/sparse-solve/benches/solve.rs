@@ -1,4 +1,5 @@
-//! Poisson's equation on a grid of 1000 x 1000 in f64: conjugate gradients beside SciPy's, multigrid beside PyAMG's.
+//! Poisson's equation on a grid of 1000 x 1000 in f64, a batch of 1,000 systems, a direct solve and a spectrum, beside
+//! SciPy, PyAMG, torch-sla and plain faer.
 //!
 //! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve [SIDE]`: without a peer only our own times. Each
 //! time is the median of three runs after one that is not counted; set-up and solve apart. The peers' residuals are
@@ -6,7 +7,11 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_tensor::CsrTensor;
-use sparse_tensor::solve::{AmgConfig, Boundary, Hints, LinearOperator, Method, SolverConfig, jacobi, laplacian};
+use sparse_tensor::ops::stack;
+use sparse_tensor::solve::{
+    AmgConfig, Boundary, EigshConfig, EigshMethod, Factorization, Hints, LinearOperator, Method, SolverConfig,
+    SpectrumHints, factorize, jacobi, laplacian,
+};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::{Command, Stdio};
@@ -80,6 +85,11 @@ fn main() {
         });
         println!("{name:<24} {own:>9.1} ms {iterations:<16} {peer}");
     };
+    let show_beside = |name: &str, peer: &str, own: f64| {
+        let peer =
+            peers.get(peer).map_or(String::new(), |(time, _)| format!("{time:>9.1} ms {peer}   {:.2}x", time / own));
+        println!("{name:<24} {own:>9.1} ms {peer}");
+    };
 
     let (setup, amg) = measure(|| AmgConfig::new().setup(&a));
     println!("{amg}");
@@ -94,12 +104,90 @@ fn main() {
     show("AMG cycle", time, None);
     let (time, _) = measure(|| a.matmul(column.clone()));
     show("product", time, None);
-    // Not to the end, which takes thousands.
+    let (cg, gradient) = cut_off(&a, &b, config.clone());
+    show("Jacobi CG, cut off", cg, Some(STEPS));
+    show_beside("the same", "torch-sla: Jacobi CG, cut off", cg);
+    show_beside("forward and adjoint", "torch-sla: forward and adjoint", gradient);
+    println!("{:<24} {:>9.2} x its forward", "", gradient / cg);
+
+    let systems = batch(&config);
+    for peer in ["SciPy cg", "SciPy splu", "torch-sla"] {
+        show_beside("1,000 systems", &format!("{peer}: 1,000 systems"), systems);
+    }
+    let (ours, faer) = cholesky();
+    show("Cholesky", ours, None);
+    println!("{:<24} {faer:>9.1} ms of plain faer, {:.2}x", "", faer / ours);
+    let (spectrum, iterations) = lobpcg(side / 2);
+    show("LOBPCG", spectrum, Some(iterations));
+}
+
+/// Conjugate gradients that do not go to the end, which takes thousands; and the same with the gradients.
+fn cut_off(a: &CsrTensor<2>, b: &Tensor<1>, config: SolverConfig) -> (f64, f64) {
     let config = config.with_max_iterations(Some(STEPS)).with_accept_unsolved(true);
-    let preconditioner = jacobi(&a);
-    let (time, report) = measure(|| {
+    let preconditioner = jacobi(a);
+    let solve = |a: &CsrTensor<2>, b: Tensor<1>| {
         let hints = Hints { preconditioner: Some(&preconditioner), ..Hints::default() };
-        config.try_solve_with(&a, b.clone(), hints).unwrap().report
+        config.try_solve_with(a, b, hints).unwrap().x
+    };
+    let (forward, _) = measure(|| solve(a, b.clone()));
+    let device = b.device().autodiff();
+    let (a, b) = (a.clone().to_device(&device).require_grad(), b.clone().to_device(&device).require_grad());
+    let (both, _) = measure(|| {
+        let grads = solve(&a, b.clone()).sum().backward();
+        (a.grad(&grads).unwrap(), b.grad(&grads).unwrap())
     });
-    show("Jacobi CG, cut off", time, Some(report.iterations));
+    (forward, both)
+}
+
+/// 1,000 systems of 1,000 unknowns, each a Laplacian and a diagonal of its own.
+fn batch(config: &SolverConfig) -> f64 {
+    let options = (&Device::flex(), DType::F64);
+    let one: CsrTensor<2> = laplacian(&[25, 40], Boundary::Dirichlet, options).unwrap();
+    let right: Vec<f64> = (0..1_000_000).map(|at| (at * 7919 % 10_007) as f64 / 10_007.0 - 0.5).collect();
+    let b = Tensor::<2>::from_data(TensorData::new(right.clone(), [1000, 1000]), options);
+    let more = b.clone().powi_scalar(2) + 0.05;
+    let systems = (0..1000).map(|k| {
+        let diagonal = more.clone().narrow(0, k, 1).reshape([1000]);
+        one.add(&CsrTensor::from_diagonal(diagonal))
+    });
+    let a: CsrTensor<3> = stack(&systems.collect::<Vec<_>>(), 0);
+    let (time, _) = measure(|| {
+        let preconditioner = jacobi(&a);
+        let hints = Hints { preconditioner: Some(&preconditioner), ..Hints::default() };
+        config.try_solve_with(&a, b.clone(), hints).unwrap().x
+    });
+    time
+}
+
+/// The factor of a grid of 40 x 40 x 40, ours and that of plain faer.
+fn cholesky() -> (f64, f64) {
+    let options = (&Device::flex(), DType::F64);
+    let a: CsrTensor<2> = laplacian(&[40, 40, 40], Boundary::Dirichlet, options).unwrap();
+    // Another pattern each time, so that nothing is kept.
+    let mut fresh = vec![a.clone(); 0];
+    fresh.resize_with(RUNS + 1, || laplacian(&[40, 40, 40], Boundary::Dirichlet, options).unwrap());
+    let (ours, _) = measure(|| factorize(&fresh.pop().expect("one for each run"), Factorization::Cholesky));
+    let numbers = |list: Tensor<1, burn::tensor::Int>| list.into_data().iter::<i64>().map(|x| x as usize).collect();
+    let (ptr, idx): (Vec<usize>, Vec<usize>) = (numbers(a.row_ptr()), numbers(a.col_idx()));
+    let values: Vec<f64> = a.values::<1>().into_data().iter().collect();
+    let n = a.dims()[0];
+    let (plain, _) = measure(|| {
+        use faer::sparse::{SparseColMat, SymbolicSparseColMat};
+        let pattern = SymbolicSparseColMat::new_checked(n, n, ptr.clone(), None, idx.clone());
+        SparseColMat::new(pattern, values.clone()).sp_cholesky(faer::Side::Lower).unwrap()
+    });
+    (ours, plain)
+}
+
+/// The 8 smallest eigenvalues of a grid, with multigrid.
+fn lobpcg(side: usize) -> (f64, usize) {
+    let options = (&Device::flex(), DType::F64);
+    let a: CsrTensor<2> = laplacian(&[side, side], Boundary::Dirichlet, options).unwrap();
+    let amg = AmgConfig::new().setup(&a);
+    let config = EigshConfig::new(8).with_method(EigshMethod::Lobpcg).with_relative(1e-6);
+    let (time, pairs) = measure(|| {
+        let hints = SpectrumHints { preconditioner: Some(&amg), ..SpectrumHints::default() };
+        config.try_solve_with(&a, hints).unwrap()
+    });
+    (time, pairs.report.iterations)
 }
