@@ -30,6 +30,11 @@ pub mod gallery {}
 #[doc = include_str!("../docs/book/solve.md")]
 pub mod solve {}
 
+#[cfg(feature = "direct")]
+#[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/factor.md")]
+pub mod factor {}
+
 #[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}

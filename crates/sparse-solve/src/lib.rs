@@ -9,6 +9,10 @@
 //! | factors as preconditioners | [`ssor`], [`ic0`], [`ic0_shifted`], [`ilu0`], [`ilut`] |
 //! | polynomials as preconditioners | [`polynomial`] |
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
+//! | factors: systems, determinants, parts of the inverse | `factorize`, `Factor`, `Factorization` (feature `direct`) |
+//! | least squares by factors | `lstsq`, `ridge` (feature `direct`) |
+//! | Gaussian Markov fields | `SparseGaussian` (feature `direct`) |
+//! | estimates of norms | [`onenormest`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
@@ -17,9 +21,12 @@
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
 mod amg;
+#[cfg(feature = "direct")]
+mod direct;
 mod gradient;
 mod krylov;
 mod method;
+mod norm_estimate;
 mod operator;
 mod preconditioner;
 mod report;
@@ -28,8 +35,11 @@ mod stencil;
 mod triangular;
 
 pub use amg::{Amg, AmgConfig, Cycle, Smoother};
+#[cfg(feature = "direct")]
+pub use direct::{Factor, Factorization, SparseGaussian, factorize, lstsq, ridge, try_factorize, try_lstsq, try_ridge};
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
+pub use norm_estimate::{onenormest, try_onenormest};
 pub use operator::{Batch, LinearOperator, Operator};
 pub use preconditioner::{
     block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted,

@@ -11,7 +11,7 @@ fn exact(method: Method) -> SolverConfig {
 }
 
 /// The stored elements of a matrix, so that its values can be an input.
-fn ends(list: &[f64], cols: usize) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
+pub fn ends(list: &[f64], cols: usize) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
     let stored = list.iter().enumerate().filter(|(_, value)| **value != 0.0);
     let mut out = (vec![], vec![], vec![]);
     for (at, &value) in stored {
@@ -22,7 +22,7 @@ fn ends(list: &[f64], cols: usize) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
     out
 }
 
-fn with_values(rows: &[i64], cols: &[i64], values: Tensor<1>, shape: [usize; 2]) -> CsrTensor<2> {
+pub fn with_values(rows: &[i64], cols: &[i64], values: Tensor<1>, shape: [usize; 2]) -> CsrTensor<2> {
     let list: Vec<i64> = rows.iter().chain(cols).copied().collect();
     let indices = Tensor::<2, Int>::from_data(TensorData::new(list, [2, rows.len()]), &values.device().inner());
     sparse_tensor::CooTensor::<2>::new(indices, values, shape).unwrap().to_csr()

@@ -1,5 +1,9 @@
 //! Solvers against dense elimination, their gradients against central differences, their errors.
 
+mod factor_gradients;
+mod factor_uses;
+mod factors;
+mod gaussian;
 mod gradients;
 mod least_squares;
 mod multigrid;
