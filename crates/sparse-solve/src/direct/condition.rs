@@ -5,24 +5,19 @@ use super::host::{columns, each};
 use super::system::System;
 use crate::norm_estimate::estimate;
 use faer::Par;
-use sparse_macros::or_panic;
 use sparse_ops::Result;
+use sparse_ops::extend::expect;
 
 impl Factor {
     /// About the condition number of each system in the 1-norm, `|A| |A^-1|`, from below: the first norm is exact, the
     /// second one by [`onenormest`](crate::onenormest()) with at most 10 solves. A solution loses about its logarithm to
     /// base 10 in digits. Infinite where the estimate overflows; 0 without rows. No gradient.
-    ///
-    /// # Errors
-    ///
-    /// None so far.
-    #[or_panic]
-    pub fn try_condition(&self) -> Result<Vec<f64>> {
+    pub fn condition(&self) -> Vec<f64> {
         let [systems, ..] = self.core.structure.sizes;
         let found = each(self.core.systems.len(), |at, par| self.core.systems[at].condition(par));
-        let mut out = found.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut out: Vec<f64> = found.into_iter().map(expect).collect();
         out.resize(systems, 0.0);
-        Ok(out)
+        out
     }
 }
 

@@ -35,7 +35,7 @@ impl fmt::Debug for Factor {
     }
 }
 
-/// Factors a sparse matrix `[N, N]`, of [`Factorization::Qr`] `[M, N]`, or each matrix of a batched CSR `[B, M, N]`.
+/// Factors a sparse matrix `[N, N]`, of [`Factorization::Qr`] `[M, N]`, or each matrix of a batch `[B, M, N]`.
 ///
 /// The symbolic phase (the fill-reducing order and the pattern of the factors) is kept with the pattern of `a`, so that
 /// other values on the same pattern take the numeric phase only. The matrices of a batch share it while patterns that

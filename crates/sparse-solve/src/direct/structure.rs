@@ -8,6 +8,9 @@ use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{Result, SparseError, SparseTensor};
 use std::sync::Arc;
 
+/// The symbolic phase of a system, and its first element.
+type Shared = (Option<Arc<Plan>>, usize);
+
 /// Of a matrix, or of the matrices of a batch.
 pub(super) struct Structure {
     /// Systems, and the rows and columns of each.
@@ -18,7 +21,7 @@ pub(super) struct Structure {
     pub ends: [Tensor<1, Int>; 2],
     /// The symbolic phase and the first element of each system. Systems with one pattern share it. `None` without rows
     /// or columns.
-    pub plans: Vec<(Option<Arc<Plan>>, usize)>,
+    pub plans: Vec<Shared>,
 }
 
 #[derive(Clone)]
@@ -74,7 +77,7 @@ impl Structure {
         let by_row = by_rows(pattern).expect("a matrix, or a batch of them");
         let list = |ids: &Tensor<1, Int>| read_all(ids.clone()).into_iter().map(|id| id as usize).collect::<Vec<_>>();
         let (ptr, idx) = (list(&by_row.ptr), list(&by_row.idx));
-        let mut plans: Vec<(Option<Arc<Plan>>, usize)> = Vec::with_capacity(systems);
+        let mut plans: Vec<Shared> = Vec::with_capacity(systems);
         for system in 0..systems {
             let ends = &ptr[system * rows..=(system + 1) * rows];
             if rows * cols == 0 {
@@ -99,7 +102,7 @@ impl Structure {
 
     /// Whether the same elements are stored.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let same = |((one, _), (two, _)): (&(Option<Arc<Plan>>, usize), &(Option<Arc<Plan>>, usize))| match (one, two) {
+        let same = |(one, two): (&Shared, &Shared)| match (&one.0, &two.0) {
             (Some(one), Some(two)) => Arc::ptr_eq(one, two) || (one.ptr == two.ptr && one.idx == two.idx),
             (one, two) => one.is_none() && two.is_none(),
         };
@@ -126,7 +129,7 @@ pub(super) fn sizes_of<P: Pattern, const D: usize>(
     let dims = a.dims();
     let batched = D == 3 && by_rows(a.pattern()).is_some();
     if (D != 2 && !batched) || a.dense_dims() > 0 {
-        let rule = "the matrix must be [M, N], or a batch [B, M, N] of CSR, without dense dims";
+        let rule = "the matrix must be [M, N], or a batch [B, M, N], without dense dims";
         return Err(SparseError::shape_mismatch(op, rule, dims, [0, 0]));
     }
     let [rows, cols] = [dims[D - 2], dims[D - 1]];
@@ -140,5 +143,37 @@ pub(super) fn sizes_of<P: Pattern, const D: usize>(
     match a.fill().is_zero() || a.fill().is_undefined() {
         true => Ok([if batched { dims[0] } else { 1 }, rows, cols]),
         false => Err(SparseError::wrong_fill(op, "zero or Undefined", a.fill(), "add the fill as another operator")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Factorization, Structure};
+    use crate::{Boundary, laplacian};
+    use burn::tensor::Device;
+    use std::sync::Arc;
+
+    /// Other values on a pattern find its symbolic phase, and so do both kinds of symmetric factors.
+    #[test]
+    fn kept_with_the_pattern() {
+        let a = laplacian(&[4, 3], Boundary::Dirichlet, &Device::flex()).unwrap();
+        let of = |a: &sparse_ops::CsrTensor<2>, how| Structure::of("test", a.pattern(), [1, 12, 12], how).unwrap();
+        let first = of(&a, Factorization::Cholesky);
+        assert!(Arc::ptr_eq(&first, &of(&a.clone().mul_scalar(2.0), Factorization::Ldlt)));
+        assert!(!Arc::ptr_eq(&first, &of(&a, Factorization::Lu)));
+    }
+
+    /// Matrices of a batch share it, where their patterns are equal.
+    #[test]
+    fn shared_in_a_batch() {
+        let ones = burn::tensor::Tensor::<3>::ones([3, 2, 2], &Device::flex());
+        let kept = burn::tensor::Tensor::from_floats(
+            [[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
+            &Device::flex(),
+        );
+        let a = sparse_ops::CsrTensor::<3>::from_dense(ones * kept);
+        let structure = Structure::of("test", a.pattern(), [3, 2, 2], Factorization::Lu).unwrap();
+        let plan = |at: usize| structure.plans[at].0.as_ref().unwrap();
+        assert!(Arc::ptr_eq(plan(0), plan(1)) && !Arc::ptr_eq(plan(1), plan(2)));
     }
 }

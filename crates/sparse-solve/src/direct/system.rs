@@ -9,7 +9,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::ldlt::factor::LdltError;
 use faer::linalg::cholesky::llt::factor::LltError;
 use faer::sparse::linalg::LuError;
-use faer::sparse::linalg::cholesky::{LdltRef, LltRef, SymbolicCholesky};
+use faer::sparse::linalg::cholesky::{LdltRef, LltRef, SymbolicCholesky, SymbolicCholeskyRaw};
 use faer::sparse::linalg::lu::{LuRef, NumericLu};
 use faer::{Conj, Mat, Par, Side};
 use sparse_ops::{Result, SparseError};
@@ -257,14 +257,21 @@ fn ldlt(place: Place, plan: &Plan, symbolic: &SymbolicCholesky<usize>, values: &
     }
 }
 
+/// The row of a pivot. faer counts it from 1 where it has no blocks.
 fn row_of(symbolic: &SymbolicCholesky<usize>, index: usize) -> usize {
+    let index = match symbolic.raw() {
+        SymbolicCholeskyRaw::Simplicial(_) => index - 1,
+        SymbolicCholeskyRaw::Supernodal(_) => index,
+    };
     symbolic.perm().map_or(index, |order| order.arrays().0[index])
 }
 
 fn full_rank(place: Place, own: &QrPlan, qr: &Qr, plan: &Plan, values: &[f64]) -> Result<()> {
     let size = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
     let least = size * f64::EPSILON * plan.rows.max(plan.cols) as f64;
-    let Some((at, _)) = own.diagonal(qr).into_iter().find(|(_, value)| !(value.abs() > least)) else { return Ok(()) };
+    let Some((at, _)) = own.diagonal(qr).into_iter().find(|(_, value)| value.is_nan() || value.abs() <= least) else {
+        return Ok(());
+    };
     if own.wide {
         return Err(place.invalid(SINGULAR, at));
     }

@@ -52,13 +52,13 @@ impl Explicit {
         let mut pivots = vec![0.0; n];
         let mut without = |matrix: SparseColMatRef<'_, usize, f64>, keep: bool| {
             let mut out = Lists { ptr: vec![0], idx: vec![], values: vec![] };
-            for col in 0..n {
+            for (col, pivot) in pivots.iter_mut().enumerate() {
                 for (&row, &value) in matrix.row_idx_of_col_raw(col).iter().zip(matrix.val_of_col(col)) {
                     if row != col {
                         out.idx.push(row);
                         out.values.push(value);
                     } else if keep {
-                        pivots[col] = value;
+                        *pivot = value;
                     }
                 }
                 out.ptr.push(out.idx.len());

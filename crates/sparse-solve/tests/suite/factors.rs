@@ -113,13 +113,13 @@ proptest! {
         how in prop::sample::select(&KINDS[..]),
         count in 1usize..5,
         entries in numbers(36),
-        full in any::<bool>(),
+        [full, coo] in any::<[bool; 2]>(),
         right in prop::collection::vec(-2.0f64..2.0, 12),
     ) {
         let cells: Vec<f64> = entries.iter().map(|x| if full { x + 0.01 } else { *x }).collect();
         let blocks: Vec<Vec<f64>> = (0..count).map(|at| matrix(fits(how), 3, &cells[at * 9..])).collect();
         let a = CsrTensor::<3>::from_dense(dense(&blocks.concat(), [count, 3, 3], DType::F64));
-        let factor = factorize(&a, how);
+        let factor = if coo { factorize(&a.to_coo(), how) } else { factorize(&a, how) };
         let x = list(factor.solve(dense::<2>(&right[..count * 3], [count, 3], DType::F64)));
         let found: Vec<_> = blocks.iter().map(|block| inverse(3, block)).collect();
         for (at, (inverse, _)) in found.iter().enumerate() {
@@ -262,12 +262,37 @@ fn what_they_refuse() {
     told(try_factorize(&singular, Factorization::Qr), "invalid", "depends on others: column");
     let batch = Tensor::<2>::stack::<3>(vec![good.to_dense(), singular.to_dense()], 0);
     told(try_factorize(&CsrTensor::<3>::from_dense(batch), Factorization::Lu), "invalid", "of system 1");
-    let hybrid = CooTensor::<3>::from_dense(Tensor::ones([2, 2, 2], &device), 0);
+    let hybrid = CooTensor::<3>::from_dense(Tensor::ones([2, 2, 2], &device), 1);
     told(try_factorize(&hybrid, Factorization::Lu), "shape_mismatch", "batch");
+    let four = CooTensor::<4>::from_dense(Tensor::ones([1, 1, 2, 2], &device), 0);
+    told(try_factorize(&four, Factorization::Lu), "shape_mismatch", "batch");
 }
 
 #[test]
 fn half_precision() {
     let good = CsrTensor::<2>::eye(3, &Device::flex()).cast(FloatDType::F16);
     told(try_factorize(&good, Factorization::Lu), "unsupported_dtype", "f16");
+}
+
+/// Of factors with and without blocks.
+#[test]
+fn pivots_name_their_rows() {
+    let options = (&Device::flex(), DType::F64);
+    for grid in [&[13, 12, 11][..], &[6, 5]] {
+        let a = laplacian(grid, Boundary::Dirichlet, options).unwrap();
+        let n = a.dims()[0];
+        for row in [0, n / 3, n - 1] {
+            let change = Tensor::<1>::zeros([n], options).slice_fill(row..row + 1, -100.0);
+            let indefinite = a.add(&CsrTensor::from_diagonal(change));
+            told(try_factorize(&indefinite, Factorization::Cholesky), "invalid", &format!("in row {row}"));
+            let x = factorize(&indefinite, Factorization::Ldlt).solve(Tensor::<1>::ones([n], options));
+            let rest = indefinite.matmul(x.reshape([n, 1])) - 1.0;
+            assert!(list(rest).iter().all(|own| own.abs() < 1e-9));
+        }
+        // Of `Lu`, a row of zeros that are stored.
+        let row = n / 3;
+        let kept = Tensor::<1>::ones([n], options).slice_fill(row..row + 1, 0.0);
+        let singular = a.mul_dense(kept.reshape([n, 1]));
+        told(try_factorize(&singular, Factorization::Lu), "invalid", &format!("in row {row}"));
+    }
 }
