@@ -39,6 +39,11 @@ pub mod spectra {}
 #[doc = include_str!("../docs/book/nonlinear.md")]
 pub mod nonlinear {}
 
+#[cfg(feature = "direct")]
+#[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/factor.md")]
+pub mod factor {}
+
 #[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}

@@ -11,6 +11,10 @@
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | eigenvalues, with the feature `direct` | `EigshConfig`, `EigsConfig`; `SpectrumHints`, `Which` |
 //! | singular values, with the feature `direct` | `SvdsConfig`, `LowRankConfig` |
+//! | factors: systems, determinants, parts of the inverse | `factorize`, `Factor`, `Factorization` (feature `direct`) |
+//! | least squares by factors | `lstsq`, `ridge` (feature `direct`) |
+//! | Gaussian Markov fields | `SparseGaussian` (feature `direct`) |
+//! | estimates of norms | [`onenormest`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
 //! | non-linear equations | [`NewtonConfig`] with a [`Jacobian`], [`FixedPointConfig`]; [`Root`], [`NonlinearReport`] |
 //! | functions of matrices | [`expm_multiply()`], [`expm_multiply_grid()`], [`FunmConfig`], [`matrix_power()`] |
@@ -22,11 +26,14 @@
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
 mod amg;
+#[cfg(feature = "direct")]
+mod direct;
 mod functions;
 mod gradient;
 mod krylov;
 mod method;
 mod nonlinear;
+mod norm_estimate;
 mod operator;
 mod preconditioner;
 mod report;
@@ -38,6 +45,8 @@ mod tape;
 mod triangular;
 
 pub use amg::{Amg, AmgConfig, Cycle, Smoother};
+#[cfg(feature = "direct")]
+pub use direct::{Factor, Factorization, SparseGaussian, factorize, lstsq, ridge, try_factorize, try_lstsq, try_ridge};
 pub use functions::{
     FunmConfig, expm_multiply, expm_multiply_grid, matrix_power, try_expm_multiply, try_expm_multiply_grid,
     try_matrix_power,
@@ -48,6 +57,7 @@ pub use nonlinear::{
     FixedPointConfig, Jacobian, NewtonConfig, NonlinearReport, Root, color_columns, color_rows, sparse_jacobian,
     try_sparse_jacobian,
 };
+pub use norm_estimate::{onenormest, try_onenormest};
 pub use operator::{Batch, LinearOperator, Operator};
 pub use preconditioner::{
     block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi, polynomial, ssor, try_block_jacobi, try_ic0, try_ic0_shifted,

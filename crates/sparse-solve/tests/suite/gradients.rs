@@ -11,7 +11,7 @@ fn exact(method: Method) -> SolverConfig {
 }
 
 /// The stored elements of a matrix, so that its values can be an input.
-fn ends(list: &[f64], cols: usize) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
+pub fn ends(list: &[f64], cols: usize) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
     let stored = list.iter().enumerate().filter(|(_, value)| **value != 0.0);
     let mut out = (vec![], vec![], vec![]);
     for (at, &value) in stored {

@@ -1,6 +1,10 @@
 //! Solvers against dense elimination, their gradients against central differences, their errors.
 
+mod factor_gradients;
+mod factor_uses;
+mod factors;
 mod functions;
+mod gaussian;
 mod gradients;
 mod least_squares;
 mod multigrid;

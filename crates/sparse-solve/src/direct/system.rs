@@ -1,0 +1,281 @@
+//! The numeric phase: the factors of one matrix.
+
+use super::host::columns;
+use super::kind::Factorization;
+use super::plan::{Plan, Symbolic, trouble};
+use super::qr::{Product, Qr, QrPlan};
+use super::unsymmetric::Explicit;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::ldlt::factor::LdltError;
+use faer::linalg::cholesky::llt::factor::LltError;
+use faer::sparse::linalg::LuError;
+use faer::sparse::linalg::cholesky::{LdltRef, LltRef, SymbolicCholesky, SymbolicCholeskyRaw};
+use faer::sparse::linalg::lu::{LuRef, NumericLu};
+use faer::{Conj, Mat, Par, Side};
+use sparse_ops::{Result, SparseError};
+use std::sync::{Arc, OnceLock};
+
+/// The factors of one matrix, and its values.
+pub(super) struct System {
+    pub plan: Arc<Plan>,
+    pub values: Vec<f64>,
+    pub numeric: Numeric,
+    /// Of `Lu`, for what needs them element by element; made when it is first asked for.
+    explicit: OnceLock<std::result::Result<Explicit, usize>>,
+}
+
+impl std::fmt::Debug for System {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("System").field("rows", &self.plan.rows).field("cols", &self.plan.cols).finish_non_exhaustive()
+    }
+}
+
+pub(super) enum Numeric {
+    Llt(Vec<f64>),
+    Ldlt(Vec<f64>),
+    Lu(NumericLu<usize, f64>),
+    Qr(Qr),
+}
+
+/// The names in an error: the operation, and which system it is about.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub op: &'static str,
+    pub system: Option<usize>,
+}
+
+impl Place {
+    fn invalid(self, what: &str, row: usize) -> SparseError {
+        let of = self.system.map_or(String::new(), |system| format!(" of system {system}"));
+        SparseError::invalid(self.op, format!("{what} in row {row}{of}"))
+    }
+}
+
+impl System {
+    /// # Errors
+    ///
+    /// `invalid` that names the row that is wrong.
+    pub(super) fn new(place: Place, plan: Arc<Plan>, how: Factorization, values: Vec<f64>, par: Par) -> Result<Self> {
+        check(place, &plan, how, &values)?;
+        let numeric = match (&plan.symbolic, how) {
+            (Symbolic::Symmetric { symbolic, .. }, Factorization::Cholesky) => {
+                Numeric::Llt(llt(place, &plan, symbolic, &values, par)?)
+            }
+            (Symbolic::Symmetric { symbolic, .. }, _) => Numeric::Ldlt(ldlt(place, &plan, symbolic, &values, par)?),
+            (Symbolic::Lu(symbolic), _) => {
+                let mut numeric = NumericLu::new();
+                let need = symbolic.factorize_numeric_lu_scratch::<f64>(par, Default::default());
+                let mut memory = memory(place, need)?;
+                let stack = MemStack::new(&mut memory);
+                let columns = plan.columns(&values);
+                match symbolic.factorize_numeric_lu(&mut numeric, columns, par, stack, Default::default()) {
+                    Ok(_) => {}
+                    Err(LuError::Generic(own)) => return Err(trouble(place.op, own)),
+                    Err(LuError::SymbolicSingular { index }) => {
+                        let row = symbolic.col_perm().arrays().0.get(index).copied().unwrap_or(index);
+                        return Err(place.invalid(SINGULAR, row));
+                    }
+                }
+                Numeric::Lu(numeric)
+            }
+            (Symbolic::Qr(own), _) => {
+                let qr = own.factor(plan.columns(&values), &values, par).map_err(|own| trouble(place.op, own))?;
+                full_rank(place, own, &qr, &plan, &values)?;
+                Numeric::Qr(qr)
+            }
+        };
+        let out = Self { plan, values, numeric, explicit: OnceLock::new() };
+        if matches!(out.numeric, Numeric::Lu(_)) {
+            out.check_pivots(place)?;
+        }
+        Ok(out)
+    }
+
+    /// With the values of factors that were kept.
+    pub(super) fn of_parts(plan: Arc<Plan>, values: Vec<f64>, numeric: Numeric) -> Self {
+        Self { plan, values, numeric, explicit: OnceLock::new() }
+    }
+
+    /// A pivot that is zero makes the solution of a test system infinite or NaN.
+    fn check_pivots(&self, place: Place) -> Result<()> {
+        let ones = Mat::from_fn(self.plan.rows, 1, |_, _| 1.0);
+        let x = self.once(&ones, false, Par::Seq);
+        if (0..self.plan.cols).all(|row| x[(row, 0)].is_finite()) {
+            return Ok(());
+        }
+        match self.explicit() {
+            Err(row) => Err(place.invalid(SINGULAR, row)),
+            Ok(_) => Err(place.invalid("the numbers of the factors must be finite, got others", 0)),
+        }
+    }
+
+    /// The factors of `Lu` element by element.
+    ///
+    /// # Errors
+    ///
+    /// The row of the first pivot that is zero.
+    pub(super) fn explicit(&self) -> std::result::Result<&Explicit, usize> {
+        let Symbolic::Lu(symbolic) = &self.plan.symbolic else { unreachable!("of Lu only") };
+        let make = || Explicit::new(self.plan.columns(&self.values), symbolic.col_perm());
+        self.explicit.get_or_init(make).as_ref().map_err(|&row| row)
+    }
+
+    /// The solution, or of the transposed matrix; of `Qr` that of least squares. `steps` of refinement follow.
+    pub(super) fn solve(&self, b: &Mat<f64>, transposed: bool, steps: usize, par: Par) -> Mat<f64> {
+        let mut x = self.once(b, transposed, par);
+        for _ in 0..steps {
+            let rest = b - self.product().apply(&x, transposed);
+            x += self.once(&rest, transposed, par);
+        }
+        x
+    }
+
+    /// The same of some rows of several systems' right-hand sides.
+    pub(super) fn solve_rows(&self, b: &[f64], width: usize, at: [usize; 2], steps: usize, par: Par) -> Mat<f64> {
+        let [system, transposed] = at;
+        let rows = if transposed == 1 { self.plan.cols } else { self.plan.rows };
+        self.solve(&columns(b, width, system * rows..(system + 1) * rows), transposed == 1, steps, par)
+    }
+
+    pub(super) fn product(&self) -> Product<'_> {
+        let Plan { cols, ptr, idx, .. } = &*self.plan;
+        Product { cols: *cols, ptr, idx, values: &self.values }
+    }
+
+    fn once(&self, b: &Mat<f64>, transposed: bool, par: Par) -> Mat<f64> {
+        let width = b.ncols();
+        match (&self.plan.symbolic, &self.numeric) {
+            (Symbolic::Symmetric { symbolic, .. }, numeric) => {
+                let mut x = b.clone();
+                let mut memory = MemBuffer::new(symbolic.solve_in_place_scratch::<f64>(width, par));
+                let stack = MemStack::new(&mut memory);
+                match numeric {
+                    Numeric::Llt(own) => {
+                        LltRef::new(symbolic, own).solve_in_place_with_conj(Conj::No, x.as_mut(), par, stack);
+                    }
+                    Numeric::Ldlt(own) => {
+                        LdltRef::new(symbolic, own).solve_in_place_with_conj(Conj::No, x.as_mut(), par, stack);
+                    }
+                    _ => unreachable!("of symmetric matrices"),
+                }
+                x
+            }
+            (Symbolic::Lu(symbolic), Numeric::Lu(numeric)) => {
+                let mut x = b.clone();
+                let factors = LuRef::new_unchecked(symbolic, numeric);
+                let mut memory = MemBuffer::new(symbolic.solve_in_place_scratch::<f64>(width, par));
+                let stack = MemStack::new(&mut memory);
+                // The factors are those of the transposed matrix.
+                match transposed {
+                    true => factors.solve_in_place_with_conj(Conj::No, x.as_mut(), par, stack),
+                    false => factors.solve_transpose_in_place_with_conj(Conj::No, x.as_mut(), par, stack),
+                }
+                x
+            }
+            (Symbolic::Qr(plan), Numeric::Qr(qr)) => match transposed == plan.wide {
+                true => plan.plus(qr, b, par),
+                false => plan.plus_transposed(&self.product(), qr, b, par),
+            },
+            _ => unreachable!("one family"),
+        }
+    }
+}
+
+const SINGULAR: &str = "the matrix must have full rank, got a row that depends on others";
+
+fn memory(place: Place, need: faer::dyn_stack::StackReq) -> Result<MemBuffer> {
+    let none = "there must be memory for the factors, got too little";
+    MemBuffer::try_new(need).map_err(|_| SparseError::invalid(place.op, none))
+}
+
+/// Numbers are finite, and of a symmetric matrix equal on both sides of the diagonal but for rounding.
+fn check(place: Place, plan: &Plan, how: Factorization, values: &[f64]) -> Result<()> {
+    for row in 0..plan.rows {
+        let own = plan.ptr[row]..plan.ptr[row + 1];
+        if values[own.clone()].iter().any(|value| !value.is_finite()) {
+            return Err(place.invalid("the numbers must be finite, got others", row));
+        }
+        let Symbolic::Symmetric { mirror, .. } = &plan.symbolic else { continue };
+        let most = values[own.clone()].iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        for at in own {
+            let other = if mirror[at] == usize::MAX { 0.0 } else { values[mirror[at]] };
+            if (values[at] - other).abs() > 1e-6 * most {
+                let what = format!(
+                    "{how:?} needs a symmetric matrix, got {:e} and {other:e} on the sides of the diagonal, column {}",
+                    values[at], plan.idx[at]
+                );
+                return Err(place.invalid(&what, row));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn llt(place: Place, plan: &Plan, symbolic: &SymbolicCholesky<usize>, values: &[f64], par: Par) -> Result<Vec<f64>> {
+    let mut out = vec![0.0; symbolic.len_val()];
+    let mut memory = memory(place, symbolic.factorize_numeric_llt_scratch::<f64>(par, Default::default()))?;
+    let stack = MemStack::new(&mut memory);
+    let columns = plan.columns(values);
+    let done = symbolic.factorize_numeric_llt(
+        &mut out,
+        columns,
+        Side::Upper,
+        Default::default(),
+        par,
+        stack,
+        Default::default(),
+    );
+    match done {
+        Ok(_) => Ok(out),
+        Err(LltError::NonPositivePivot { index }) => {
+            let what = "Cholesky needs a positive definite matrix, got a pivot that is not positive (Lu takes any)";
+            Err(place.invalid(what, row_of(symbolic, index)))
+        }
+    }
+}
+
+fn ldlt(place: Place, plan: &Plan, symbolic: &SymbolicCholesky<usize>, values: &[f64], par: Par) -> Result<Vec<f64>> {
+    let mut out = vec![0.0; symbolic.len_val()];
+    let mut memory = memory(place, symbolic.factorize_numeric_ldlt_scratch::<f64>(par, Default::default()))?;
+    let stack = MemStack::new(&mut memory);
+    let columns = plan.columns(values);
+    let done = symbolic.factorize_numeric_ldlt(
+        &mut out,
+        columns,
+        Side::Upper,
+        Default::default(),
+        par,
+        stack,
+        Default::default(),
+    );
+    match done {
+        Ok(_) => Ok(out),
+        Err(LdltError::ZeroPivot { index }) => {
+            let what = "Ldlt needs pivots that are not zero, got one of zero (Lu takes any)";
+            Err(place.invalid(what, row_of(symbolic, index)))
+        }
+    }
+}
+
+/// The row of a pivot. faer counts it from 1 where it has no blocks.
+fn row_of(symbolic: &SymbolicCholesky<usize>, index: usize) -> usize {
+    let index = match symbolic.raw() {
+        SymbolicCholeskyRaw::Simplicial(_) => index - 1,
+        SymbolicCholeskyRaw::Supernodal(_) => index,
+    };
+    symbolic.perm().map_or(index, |order| order.arrays().0[index])
+}
+
+fn full_rank(place: Place, own: &QrPlan, qr: &Qr, plan: &Plan, values: &[f64]) -> Result<()> {
+    let size = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    let least = size * f64::EPSILON * plan.rows.max(plan.cols) as f64;
+    let Some((at, _)) = own.diagonal(qr).into_iter().find(|(_, value)| value.is_nan() || value.abs() <= least) else {
+        return Ok(());
+    };
+    if own.wide {
+        return Err(place.invalid(SINGULAR, at));
+    }
+    let of = place.system.map_or(String::new(), |system| format!(" of system {system}"));
+    let what = format!("the matrix must have full rank, got a column that depends on others: column {at}{of}");
+    Err(SparseError::invalid(place.op, what))
+}

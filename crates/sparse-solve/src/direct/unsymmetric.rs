@@ -1,0 +1,160 @@
+//! Factors of a square matrix element by element, and the inverse on their pattern.
+
+use super::host::turn;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::perm::PermRef;
+use faer::sparse::SparseColMatRef;
+use faer::sparse::linalg::lu::simplicial::{
+    SimplicialLu, factorize_simplicial_numeric_lu, factorize_simplicial_numeric_lu_scratch,
+};
+
+/// A list of columns or rows: pointers, indices, values.
+struct Lists {
+    ptr: Vec<usize>,
+    idx: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Lists {
+    fn of(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let own = self.ptr[at]..self.ptr[at + 1];
+        self.idx[own.clone()].iter().copied().zip(self.values[own].iter().copied())
+    }
+}
+
+/// `P A^T Q = L U`: the columns of `L` and the rows of `U`, without the diagonals, which are 1 and `pivots`.
+pub(super) struct Explicit {
+    lower: Lists,
+    upper: Lists,
+    pub pivots: Vec<f64>,
+    /// The position of each row of `A^T`, which is a column of `A`; and of each row of `A`.
+    of_col: Vec<usize>,
+    of_row: Vec<usize>,
+    /// The determinant of both permutations.
+    pub sign: f64,
+}
+
+impl Explicit {
+    /// # Errors
+    ///
+    /// The row of `A` of the first pivot that is zero or not finite.
+    pub(super) fn new(columns: SparseColMatRef<'_, usize, f64>, order: PermRef<'_, usize>) -> Result<Self, usize> {
+        let n = columns.ncols();
+        let (mut forward, mut of_col, mut lu) = (vec![0; n], vec![0; n], SimplicialLu::new());
+        let need = factorize_simplicial_numeric_lu_scratch::<usize, f64>(n, n);
+        let stack = &mut MemBuffer::new(need);
+        let (rows, positions) = order.arrays();
+        factorize_simplicial_numeric_lu(&mut forward, &mut of_col, &mut lu, columns, order, MemStack::new(stack))
+            .map_err(|own| match own {
+                faer::sparse::linalg::LuError::SymbolicSingular { index } => rows[index],
+                faer::sparse::linalg::LuError::Generic(_) => 0,
+            })?;
+        let mut pivots = vec![0.0; n];
+        let mut without = |matrix: SparseColMatRef<'_, usize, f64>, keep: bool| {
+            let mut out = Lists { ptr: vec![0], idx: vec![], values: vec![] };
+            for (col, pivot) in pivots.iter_mut().enumerate() {
+                for (&row, &value) in matrix.row_idx_of_col_raw(col).iter().zip(matrix.val_of_col(col)) {
+                    if row != col {
+                        out.idx.push(row);
+                        out.values.push(value);
+                    } else if keep {
+                        *pivot = value;
+                    }
+                }
+                out.ptr.push(out.idx.len());
+            }
+            out
+        };
+        let lower = without(lu.l_factor_unsorted(), false);
+        let by_col = without(lu.u_factor_unsorted(), true);
+        if let Some(at) = pivots.iter().position(|pivot| *pivot == 0.0 || !pivot.is_finite()) {
+            return Err(rows[at]);
+        }
+        let [ptr, idx, from] = turn(n, &by_col.ptr, &by_col.idx);
+        let upper = Lists { ptr, idx, values: from.iter().map(|&at| by_col.values[at]).collect() };
+        let sign = sign(&of_col) * sign(positions);
+        Ok(Self { lower, upper, pivots, of_col, of_row: positions.to_vec(), sign })
+    }
+
+    /// The inverse of `A` at the elements of the transposed factors (Erisman and Tinney 1975). For `Z = (L U)^-1`, from
+    /// the last pivot `p` on: `z_pj = -sum_k u_pk z_kj / u_pp`, `z_kp = -sum_j z_kj l_jp`,
+    /// `z_pp = 1 / u_pp - sum_k u_pk z_kp / u_pp`, over the elements of row `p` of `U` and column `p` of `L`.
+    pub(super) fn inverse(&self) -> Inverse<'_> {
+        let n = self.pivots.len();
+        let mut out = Inverse {
+            factors: self,
+            diagonal: vec![0.0; n],
+            right: vec![0.0; self.lower.idx.len()],
+            below: vec![0.0; self.upper.idx.len()],
+        };
+        let mut work = vec![0.0; n];
+        for p in (0..n).rev() {
+            let (low, up) = (self.lower.ptr[p]..self.lower.ptr[p + 1], self.upper.ptr[p]..self.upper.ptr[p + 1]);
+            let (rows, cols) = (&self.lower.idx[low.clone()], &self.upper.idx[up.clone()]);
+            let (mut right, mut below) = (vec![0.0; rows.len()], vec![0.0; cols.len()]);
+            let mut add = |k: usize, j: usize, z: f64| {
+                right[j] -= self.upper.values[up.start + k] / self.pivots[p] * z;
+                below[k] -= z * self.lower.values[low.start + j];
+            };
+            for (k, &row) in cols.iter().enumerate() {
+                let own = self.lower.ptr[row]..self.lower.ptr[row + 1];
+                own.for_each(|at| work[self.lower.idx[at]] = out.right[at]);
+                for (j, &col) in rows.iter().enumerate().filter(|(_, col)| **col >= row) {
+                    add(k, j, if col == row { out.diagonal[row] } else { work[col] });
+                }
+            }
+            for (j, &col) in rows.iter().enumerate() {
+                let own = self.upper.ptr[col]..self.upper.ptr[col + 1];
+                own.for_each(|at| work[self.upper.idx[at]] = out.below[at]);
+                for (k, &row) in cols.iter().enumerate().filter(|(_, row)| **row > col) {
+                    add(k, j, work[row]);
+                }
+            }
+            let sum: f64 = self.upper.of(p).zip(&below).map(|((_, value), z)| value * z).sum();
+            out.diagonal[p] = (1.0 - sum) / self.pivots[p];
+            out.right[low].copy_from_slice(&right);
+            out.below[up].copy_from_slice(&below);
+        }
+        out
+    }
+}
+
+/// See [`Explicit::inverse`].
+pub(super) struct Inverse<'a> {
+    factors: &'a Explicit,
+    diagonal: Vec<f64>,
+    /// Right of the diagonal, as the columns of `L`; and below it, as the rows of `U`.
+    right: Vec<f64>,
+    below: Vec<f64>,
+}
+
+impl Inverse<'_> {
+    /// An element of the inverse of `A`, if it is known.
+    pub(super) fn element(&self, row: usize, col: usize) -> Option<f64> {
+        // The inverse of `A` is that of `A^T`, transposed.
+        let (row, col) = (self.factors.of_row[col], self.factors.of_col[row]);
+        let (row, col) = (row, col);
+        let (lists, values, at, other) = match row.cmp(&col) {
+            std::cmp::Ordering::Equal => return Some(self.diagonal[row]),
+            std::cmp::Ordering::Less => (&self.factors.lower, &self.right, row, col),
+            std::cmp::Ordering::Greater => (&self.factors.upper, &self.below, col, row),
+        };
+        let own = lists.ptr[at]..lists.ptr[at + 1];
+        own.into_iter().find(|&at| lists.idx[at] == other).map(|at| values[at])
+    }
+}
+
+/// The determinant of a permutation.
+fn sign(order: &[usize]) -> f64 {
+    let (mut seen, mut sign) = (vec![false; order.len()], 1.0);
+    for start in 0..order.len() {
+        let (mut at, mut length) = (start, 0);
+        while !seen[at] {
+            (seen[at], at, length) = (true, order[at], length + 1);
+        }
+        if length > 0 && length % 2 == 0 {
+            sign = -sign;
+        }
+    }
+    sign
+}
