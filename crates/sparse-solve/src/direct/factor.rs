@@ -40,8 +40,8 @@ impl fmt::Debug for Factor {
 /// The symbolic phase (the fill-reducing order and the pattern of the factors) is kept with the pattern of `a`, so that
 /// other values on the same pattern take the numeric phase only. The matrices of a batch share it while patterns that
 /// follow each other are equal, and are shared out to threads. f32 and f64; the factors are f64. Cost: that of faer's
-/// factorisation, which uses all threads, and `O(nnz)` to read the matrix. It runs on the host: of a matrix on a GPU the
-/// values are read once. With any number of threads that faer uses the last bits may differ.
+/// factorisation, which uses all threads, and `O(nnz)` to read the matrix. It runs on the host: of a matrix on a GPU
+/// the values are read once. With any number of threads that faer uses the last bits may differ.
 ///
 /// `a` on the tape: solutions, determinants and inverses have gradients with respect to its stored elements. Duplicates
 /// count as their sum. A fill of zero, or `Undefined`, which takes no part.
@@ -128,8 +128,8 @@ impl Factor {
         self.core.how
     }
 
-    /// `x` with `A x = b`: `b` `[M]` or `[M, F]` (a system for each column) to `[N]` or `[N, F]`; of a batch `[B, M]` or
-    /// `[B, M, F]`. Of [`Factorization::Qr`] the solution of least squares, or the shortest one.
+    /// `x` with `A x = b`: `b` `[M]` or `[M, F]` (a system for each column) to `[N]` or `[N, F]`; of a batch `[B, M]`
+    /// or `[B, M, F]`. Of [`Factorization::Qr`] the solution of least squares, or the shortest one.
     ///
     /// Backward: `d b = A^-T d x` with the factors that exist, and `d a_ij = -(d b)_i x_j` at the stored elements
     /// (SDDMM). Of a symmetric matrix each stored element gets its own gradient. Of least squares `A` has a second term

@@ -48,8 +48,8 @@ impl SparseGaussian {
     ///
     /// # Errors
     ///
-    /// Those of [`try_factorize`](crate::try_factorize()); `shape_mismatch`, `dtype_mismatch`, `device_mismatch` for the
-    /// mean.
+    /// Those of [`try_factorize`](crate::try_factorize()); `shape_mismatch`, `dtype_mismatch`, `device_mismatch` for
+    /// the mean.
     #[or_panic(associated)]
     pub fn try_new<P: Pattern>(precision: &SparseTensor<P, 2>, mean: Tensor<1>) -> Result<Self> {
         const OP: &str = "SparseGaussian::new";
@@ -119,8 +119,8 @@ impl SparseGaussian {
     /// The points `mean + P^T L^-T z` of standard normal numbers `z` `[k, n]`, where `P Q P^T = L L^T`. No gradient
     /// reaches `z`.
     ///
-    /// Backward (reparameterised): the mean gets the sum, and `Q` its gradient through the factor: with `u = L^-T z` and
-    /// `w = L^-1 P g` the factor has `-u_i w_j` at its elements, summed over the points, and from there the
+    /// Backward (reparameterised): the mean gets the sum, and `Q` its gradient through the factor: with `u = L^-T z`
+    /// and `w = L^-1 P g` the factor has `-u_i w_j` at its elements, summed over the points, and from there the
     /// factorisation is run backwards on its own pattern (Smith 1995; Murray 2016). So it costs about twice the
     /// factorisation, whatever the number of points, and nothing dense is made. The gradient of `Q` is symmetric.
     ///

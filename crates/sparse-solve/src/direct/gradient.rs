@@ -103,8 +103,8 @@ impl Saved {
     }
 }
 
-/// Of a function of the inverse `Z`, from its gradient `G` at the stored elements or on the diagonal: `-Z^T G Z^T` at the
-/// stored elements, by solves with `BLOCK` rows of `G` at a time. Memory `O(nnz + n BLOCK)`, and `2 n` solves.
+/// Of a function of the inverse `Z`, from its gradient `G` at the stored elements or on the diagonal: `-Z^T G Z^T` at
+/// the stored elements, by solves with `BLOCK` rows of `G` at a time. Memory `O(nnz + n BLOCK)`, and `2 n` solves.
 pub(super) fn of_inverse(core: &Core, gradient: Tensor<1>, diagonal: bool) -> Vec<f64> {
     const BLOCK: usize = 32;
     let list = numbers(gradient);

@@ -16,12 +16,12 @@ use sparse_ops::{CsrTensor, Fill, Result, SparseError, dense_limit};
 use std::collections::BTreeMap;
 
 impl Factor {
-    /// The diagonal of the inverse `[N]`, of a batch of all systems one after the other `[B * N]`: of a precision matrix
-    /// the variances.
+    /// The diagonal of the inverse `[N]`, of a batch of all systems one after the other `[B * N]`: of a precision
+    /// matrix the variances.
     ///
     /// By the inverse at the elements of the factors: of `Cholesky` and `Ldlt` by Takahashi, Fagan and Chen (1973), of
-    /// `Lu` by Erisman and Tinney (1975), about the cost of the factors. Of `Qr`, and for elements that the factors lack,
-    /// by solves, 32 columns at a time.
+    /// `Lu` by Erisman and Tinney (1975), about the cost of the factors. Of `Qr`, and for elements that the factors
+    /// lack, by solves, 32 columns at a time.
     ///
     /// Backward: `-A^-T G A^-T` at the stored elements, with the gradient as the diagonal matrix `G`: `2 N` solves in
     /// blocks, with memory `O(nnz + N)`.

@@ -9,8 +9,8 @@ use sparse_ops::ops::try_concat;
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 
-/// `x` with the least `|b - A x|`, of a matrix with more columns than rows the shortest one with `A x = b`: `a` `[M, N]`,
-/// `b` `[M]` or `[M, F]` to `[N]` or `[N, F]`.
+/// `x` with the least `|b - A x|`, of a matrix with more columns than rows the shortest one with `A x = b`: `a` `[M,
+/// N]`, `b` `[M]` or `[M, F]` to `[N]` or `[N, F]`.
 ///
 /// By [`Factorization::Qr`], with gradients to both; see [`Factor::solve`](crate::Factor::solve). The factors are of no
 /// use to others: keep a [`Factor`](crate::Factor) for more right-hand sides. Iterative methods for it:

@@ -18,14 +18,14 @@ const MAGIC: &[u8; 8] = b"spfact01";
 const KINDS: [Factorization; 4] = [Factorization::Cholesky, Factorization::Ldlt, Factorization::Lu, Factorization::Qr];
 
 impl Factor {
-    /// Writes the factors to a file. What faer lets out is written: of `Cholesky` and `Ldlt` of one matrix the order and
-    /// the numbers of the factor, so that a load takes neither the search for an order nor the numeric phase. Of the
-    /// others, and of a batch, it is the matrix, which is factored again.
+    /// Writes the factors to a file. What faer lets out is written: of `Cholesky` and `Ldlt` of one matrix the order
+    /// and the numbers of the factor, so that a load takes neither the search for an order nor the numeric phase. Of
+    /// the others, and of a batch, it is the matrix, which is factored again.
     ///
     /// The file is little-endian: `spfact01`, then numbers of 64 bits. They are the kind (0 to 3, as in
     /// [`Factorization`]), whether it is a batch, whether the dtype is f64, the steps of refinement, systems, rows and
-    /// columns; the row pointers, the number of elements, their columns and their values (f64); 1 if the factor follows,
-    /// whether it has blocks, the order, the number of its elements and these (f64).
+    /// columns; the row pointers, the number of elements, their columns and their values (f64); 1 if the factor
+    /// follows, whether it has blocks, the order, the number of its elements and these (f64).
     ///
     /// # Errors
     ///
