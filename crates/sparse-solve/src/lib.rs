@@ -53,7 +53,3 @@ pub use report::{Hints, Report, Solution};
 pub use solver::SolverConfig;
 pub use stencil::{Boundary, from_diagonals, laplacian};
 pub use triangular::{Triangle, solve_triangular, try_solve_triangular};
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/book/nonlinear.md")]
-mod chapter {}
