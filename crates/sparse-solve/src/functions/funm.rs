@@ -196,7 +196,7 @@ impl Again {
         for (value, vector) in values.into_iter().zip(vectors) {
             let image = (self.f)(value);
             if !image.is_finite() {
-                let message = format!("the function must be finite at eigenvalues, got {image} at {value:e}");
+                let message = format!("the function must be finite at eigenvalues, got {image} at {value:.3e}");
                 return Err(SparseError::invalid(OP, message));
             }
             for (out, entry) in out.iter_mut().zip(&vector) {

@@ -41,7 +41,7 @@ pub fn color_columns(pattern: &CsrPattern) -> Result<Vec<usize>> {
 ///
 /// // A row that has every column: each column has its own colour, and each row but that one the same.
 /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]], &Device::flex()));
-/// assert_eq!(color_columns(a.pattern()).unwrap(), [1, 0, 2]);
+/// assert_eq!(color_columns(a.pattern()).unwrap(), [0, 1, 2]);
 /// assert_eq!(color_rows(a.pattern()).unwrap(), [0, 1]);
 /// ```
 ///

@@ -65,11 +65,14 @@ impl<M: Module + Send + Sync + 'static, const D: usize, const E: usize> Equation
     }
 
     /// `F(u)` on the tape of the module, at a constant `u`. `None` if nothing of it is tracked.
-    pub fn eval_on_tape(&self, theta: &M, u: Tensor<D>, device: &Device) -> Option<Tensor<E>> {
-        if !theta.devices().iter().any(Device::is_autodiff) {
-            return None;
-        }
-        Some((self.f)(theta, associate(u, device))).filter(Tensor::is_tracked)
+    pub fn eval_on_tape(&self, theta: &M, u: Tensor<D>) -> Option<Tensor<E>> {
+        let known = device_of(theta.devices().into_iter().map(Some)).filter(Device::is_autodiff);
+        // A device with the tape is the same as one without it, so the list of a module may have the other one alone.
+        let device = match known {
+            Some(device) => device,
+            None => Some((self.f)(theta, u.clone())).filter(Tensor::is_autodiff)?.device(),
+        };
+        Some((self.f)(theta, associate(u, &device))).filter(Tensor::is_tracked)
     }
 
     /// `J^T w` at `u`, exactly: one application on a tape of its own, and its backward pass from `w`.

@@ -142,13 +142,11 @@ impl FixedPointConfig {
         if report.stopped != Stopped::Converged && !self.accept_unsolved {
             return Err(report.unsolved(OP, self.relative));
         }
-        let Some(device) = tape else { return Ok(Root { u, report }) };
-        let on = equation.eval_on_tape(theta, u.clone(), &device);
-        let u = match on {
-            None => constant(u, Some(&device)),
+        let u = match equation.eval_on_tape(theta, u.clone()) {
+            None => constant(u, tape.as_ref()),
             Some(on) => {
                 // The value is used by differences only, and the adjoint solve has none.
-                let value = u.clone();
+                let (value, device) = (u.clone(), u.device());
                 let tangent = Tangent { equation, u: u.clone(), value, transposed: false, fixed_point: true };
                 on_tape(u, on, adjoint(&self.gradient, &Operator::new(tangent), None, &device)?, 1.0)
             }

@@ -29,7 +29,7 @@ type Precondition = Arc<dyn Fn(&CsrTensor<2>) -> Result<Operator> + Send + Sync>
 ///
 /// // Of F(u) = u^3 - 8: by its formula, and with its diagonal as preconditioner.
 /// let cubic = |_: &Vec<Tensor<1>>, u: Tensor<1>| CsrTensor::from_diagonal(u.square().mul_scalar(3.0));
-/// let by_hand = Jacobian::given(cubic).with_preconditioner(|jacobian| try_jacobi(jacobian));
+/// let by_hand = Jacobian::given(cubic).with_preconditioner(try_jacobi);
 /// // By the pattern alone.
 /// let eye = CsrTensor::<2>::eye(4, &Device::flex());
 /// let by_color = Jacobian::<Vec<Tensor<1>>, 1>::colored(eye.pattern());

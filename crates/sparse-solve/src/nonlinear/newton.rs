@@ -146,16 +146,11 @@ impl NewtonConfig {
             report.time = clock.map_or(Duration::ZERO, |clock| clock.elapsed());
             return Err(report.unsolved(OP, self.relative));
         }
-        let Some(device) = tape else {
-            report.time = clock.map_or(Duration::ZERO, |clock| clock.elapsed());
-            return Ok(Root { u, report });
-        };
-        let on = equation.eval_on_tape(theta, u.clone(), &device);
-        let out = match on {
-            None => constant(u, Some(&device)),
+        let out = match equation.eval_on_tape(theta, u.clone()) {
+            None => constant(u, tape.as_ref()),
             Some(on) => {
                 let linear = jacobian.at(OP, &equation, &u, &value)?;
-                let second = adjoint(&self.solver, &linear.a, linear.preconditioner.as_ref(), &device)?;
+                let second = adjoint(&self.solver, &linear.a, linear.preconditioner.as_ref(), &u.device())?;
                 on_tape(u, on, second, -1.0)
             }
         };

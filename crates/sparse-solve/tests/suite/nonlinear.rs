@@ -54,7 +54,7 @@ fn poisson_with_a_cube() {
     let kinds: [Jacobian<Poisson, 1>; 4] = [
         Jacobian::given(by_hand),
         Jacobian::colored(a.pattern()),
-        Jacobian::colored(a.pattern()).with_preconditioner(|jacobian| try_ilu0(jacobian)),
+        Jacobian::colored(a.pattern()).with_preconditioner(try_ilu0),
         Jacobian::free(),
     ];
     let mut linear = vec![];
@@ -95,7 +95,7 @@ fn bratu() {
     let a = laplacian(&[n], Boundary::Dirichlet, options).unwrap();
     let f = move |a: &CsrTensor<2>, u: Tensor<1>| a.matmul(u.clone()) - u.exp().mul_scalar(step * step);
     let newton = NewtonConfig::new().with_relative(1e-10);
-    let jacobian = || Jacobian::colored(a.pattern()).with_preconditioner(|jacobian| try_ilu0(jacobian));
+    let jacobian = || Jacobian::colored(a.pattern()).with_preconditioner(try_ilu0);
     let root = newton.try_solve_with(&a, f, Tensor::<1>::zeros([n], options), jacobian(), None).unwrap();
     let t: f64 = 1.5171645990507543;
     assert!((t - 2f64.sqrt() * (t / 4.0).cosh()).abs() < 1e-12);
@@ -151,7 +151,7 @@ proptest! {
             let theta = (with_values(&rows, &cols, xs[0].tensor(), [4, 4]), xs[1].tensor::<1>());
             let jacobian = match kind {
                 0 => Jacobian::given(by_hand),
-                1 => Jacobian::colored(tridiagonal.pattern()).with_preconditioner(|own| try_ilu0(own)),
+                1 => Jacobian::colored(tridiagonal.pattern()).with_preconditioner(try_ilu0),
                 _ => Jacobian::free(),
             };
             let start = Tensor::<1>::zeros([4], (&Device::flex(), F64));
