@@ -30,18 +30,18 @@ pub mod gallery {}
 #[doc = include_str!("../docs/book/solve.md")]
 pub mod solve {}
 
-#[cfg(feature = "direct")]
-#[doc = include_str!("../docs/book/links.md")]
-#[doc = include_str!("../docs/book/spectra.md")]
+/// This chapter needs the feature `direct`.
+#[cfg_attr(feature = "direct", doc = include_str!("../docs/book/links.md"))]
+#[cfg_attr(feature = "direct", doc = include_str!("../docs/book/spectra.md"))]
 pub mod spectra {}
 
 #[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/nonlinear.md")]
 pub mod nonlinear {}
 
-#[cfg(feature = "direct")]
-#[doc = include_str!("../docs/book/links.md")]
-#[doc = include_str!("../docs/book/factor.md")]
+/// This chapter needs the feature `direct`.
+#[cfg_attr(feature = "direct", doc = include_str!("../docs/book/links.md"))]
+#[cfg_attr(feature = "direct", doc = include_str!("../docs/book/factor.md"))]
 pub mod factor {}
 
 #[doc = include_str!("../docs/book/links.md")]

@@ -5,7 +5,7 @@ use super::pencil::{Found, Pencil};
 use super::small::{Small, above, beside, check_finite, columns, diagonal, eigh, inverse_factor, part, read};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 use sparse_ops::{Result, SparseError};
 
 /// After so many iterations the products are made anew.
@@ -199,6 +199,8 @@ fn directions(c: &Small, width: usize, open: &[usize]) -> Small {
 /// `W` orthonormal, and orthogonal to the basis and to what is left out; and `B W`. `None` if nothing is left of it.
 fn independent(pencil: &Pencil<'_, '_>, basis: &Basis, w: Block, at: usize) -> Result<Option<(Block, Option<Block>)>> {
     let mut w = w;
+    // Rounding grows by about the square of one over it: to 1e-12 and 1e-5.
+    let enough = if w.dtype() == DType::F64 { 1e-2 } else { 0.1 };
     for round in 0..3 {
         w = pencil.project(w);
         let parts = gram(basis.mass(), &w);
@@ -215,7 +217,7 @@ fn independent(pencil: &Pencil<'_, '_>, basis: &Basis, w: Block, at: usize) -> R
         if found.q.dims()[1] == 0 {
             return Ok(None);
         }
-        if left * found.least > 0.1 || round == 2 {
+        if left * found.least > enough || round == 2 {
             return Ok(Some((found.q, found.mass)));
         }
         w = found.q;

@@ -13,7 +13,7 @@ use sparse_tensor::solve::{
 fn noise(rows: usize, cols: usize, dtype: DType) -> CsrTensor<2> {
     let at = |at: usize| {
         let hash = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
-        if hash % 3 == 0 { (hash % 1000) as f64 / 500.0 - 1.0 } else { 0.0 }
+        if hash.is_multiple_of(3) { (hash % 1000) as f64 / 500.0 - 1.0 } else { 0.0 }
     };
     let numbers: Vec<f64> = (0..rows * cols).map(at).collect();
     CsrTensor::from_dense(dense(&numbers, [rows, cols], dtype))

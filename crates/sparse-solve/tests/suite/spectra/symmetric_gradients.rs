@@ -53,7 +53,7 @@ fn of_all_pairs() {
     .unwrap();
 }
 
-/// To both matrices, also where some vectors are left out.
+/// To both matrices.
 #[test]
 fn with_a_mass() {
     for n in [6, 30] {
@@ -64,6 +64,22 @@ fn with_a_mass() {
             let hints = SpectrumHints { mass: Some(&mass), ..SpectrumHints::default() };
             let pairs = exact(3, Which::Smallest, EigshMethod::Lobpcg).try_solve_with(&a, hints).unwrap();
             Tensor::cat(vec![pairs.values.reshape([1, 3]), pairs.vectors], 0)
+        })
+        .unwrap();
+    }
+}
+
+/// Where a vector is left out that is no eigenvector.
+#[test]
+fn without_a_vector() {
+    for (n, method) in [(6, EigshMethod::Lanczos), (30, EigshMethod::Lanczos), (30, EigshMethod::Lobpcg)] {
+        let inputs = [numbers(n, 1.5, 0.2), numbers(n - 1, -0.4, 0.01)];
+        check(n % 2, &inputs, |xs| {
+            let a = path(xs[0].tensor(), xs[1].tensor());
+            let ones = Tensor::ones([n, 1], (&Device::flex(), burn::tensor::DType::F64));
+            let hints = SpectrumHints { deflate: Some(ones), ..SpectrumHints::default() };
+            let pairs = exact(2, Which::Smallest, method).try_solve_with(&a, hints).unwrap();
+            Tensor::cat(vec![pairs.values.reshape([1, 2]), pairs.vectors], 0)
         })
         .unwrap();
     }
