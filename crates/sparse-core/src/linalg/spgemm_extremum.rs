@@ -73,9 +73,9 @@ fn reduce<T: Element, R: Reducer<T>>(
 /// The gradient of A of [`spgemm_extremum`] for floats, in the order of its compressed rows. That of B is the same for
 /// `C^T = B^T A^T`.
 ///
-/// `out` is the result and `grad` its gradient, at the positions that the permutation of `c` names. Gradients are shared
-/// as by [`sampled_extremum_backward`](crate::sampled_extremum_backward()). Sums are accumulated in [`Element::Acc`] in
-/// the order of B's row. Twice the time of the forward pass.
+/// `out` is the result and `grad` its gradient, at the positions that the permutation of `c` names. Gradients are
+/// shared as by [`sampled_extremum_backward`](crate::sampled_extremum_backward()). Sums are accumulated in
+/// [`Element::Acc`] in the order of B's row. Twice the time of the forward pass.
 ///
 /// # Panics
 ///
