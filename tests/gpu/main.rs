@@ -24,6 +24,7 @@ mod reads;
 mod rows;
 mod sampled;
 mod softmax;
+mod solves;
 mod sorting;
 mod spgemm;
 mod structure;
