@@ -10,6 +10,7 @@
 //! | polynomials as preconditioners | [`polynomial`] |
 //! | multigrid | [`AmgConfig`], [`Amg`], [`Smoother`], [`Cycle`] |
 //! | matrices of finite differences | [`laplacian`], [`from_diagonals`] |
+//! | matrices of finite elements | [`Assembly`], [`from_elements`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
 //! is made of, by the implicit function: one more solve, however many iterations the first one took.
@@ -17,6 +18,7 @@
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
 mod amg;
+mod assembly;
 mod gradient;
 mod krylov;
 mod method;
@@ -28,6 +30,7 @@ mod stencil;
 mod triangular;
 
 pub use amg::{Amg, AmgConfig, Cycle, Smoother};
+pub use assembly::{Assembly, from_elements};
 pub use krylov::watch::{Progress, Stopped};
 pub use method::Method;
 pub use operator::{Batch, LinearOperator, Operator};
