@@ -3,8 +3,8 @@
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{
-    Exact, Parts, RowMap, RowSums, check_ids, check_rows, index_below, move_rows, nothing, read_all,
-    same_device, sum_rows,
+    Exact, Parts, RowMap, RowSums, check_ids, check_rows, index_below, move_rows, nothing, read_all, same_device,
+    sum_rows,
 };
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
@@ -81,8 +81,12 @@ impl Assembly {
         check_rows(OP, size, count * k * k + fixed.len())?;
         let list = if count * k == 0 { vec![] } else { read_all(connectivity) };
         if let Some(at) = list.iter().position(|&unknown| !(0..size as i64).contains(&unknown)) {
-            let message =
-                format!("the unknowns must be in [0, {size}), got {} at place {} of element {}", list[at], at % k, at / k);
+            let message = format!(
+                "the unknowns must be in [0, {size}), got {} at place {} of element {}",
+                list[at],
+                at % k,
+                at / k
+            );
             return Err(SparseError::invalid(OP, message));
         }
         let mut held = vec![false; size];
