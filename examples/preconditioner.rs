@@ -26,7 +26,7 @@ use console::{finish, progress, say};
 use numbers::above_zero;
 use picture::{make_folder, save};
 use quads::{DTYPE, conduction, cone, connectivity, edge};
-use sparse_tensor::extend::read_at;
+use sparse_tensor::extend::{associate, read_at};
 use sparse_tensor::nn::{Mlp, MlpConfig};
 use sparse_tensor::plot::{Plot, curves, grid, heatmap};
 use sparse_tensor::solve::{Assembly, Hints, LinearOperator, Method, Operator, Report, SolverConfig, ic0};
@@ -117,6 +117,7 @@ fn factor(network: &Mlp, a: &CsrTensor<2>) -> Result<CsrTensor<2>, SparseError> 
     let around = vec![column(a.abs().try_row_sums()?), column(a.square().try_row_sums()?)];
     let around = Tensor::cat(around, 1);
     let diagonal = pattern.row_ids().clone().equal(pattern.col_idx().clone()).float().cast(DType::F32);
+    let diagonal = associate(diagonal, &a.device());
     let own = column(a.try_values()?);
     let looks = vec![own, column(diagonal.clone()), read_at(pattern, 0, around.clone()), read_at(pattern, 1, around)];
     let added = network.forward(Tensor::cat(looks, 1)).flatten::<1>(0, 1);

@@ -31,6 +31,10 @@ pub mod gallery {}
 pub mod solve {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/solve_gallery.md")]
+pub mod solve_gallery {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}
 
