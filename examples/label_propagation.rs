@@ -41,17 +41,17 @@ const NEIGHBOURS: usize = 10;
 /// How widely the useless features are spread.
 const WIDTH: f64 = 1.6;
 const LABELLED: usize = 10;
-/// Parts of the labelled nodes. One is held out in each epoch.
+/// Parts of the labelled nodes. Each is held out once in an epoch.
 const PARTS: usize = 5;
 
 /// Learns the metric of label propagation.
 ///
 /// An edge has the weight `w_ij = exp(- sum_f s_f^2 (x_if - x_jf)^2)`. The labels `Y` of some nodes spread to all by
-/// the solution of `(D - W + C + e I) P = C Y`, where `D` has the sums of the rows of `W` and `C` a 1 for each node with
-/// a label (Zhu, Ghahramani and Lafferty 2003). The scales `s` of the features are trained: in each epoch a part of the
-/// labelled nodes is held out, and its cross-entropy has a gradient by one more solve, however many iterations the
-/// propagation took. The last line of the output is `loss A to B; test accuracy C with equal scales, D with learned
-/// ones, E ms/epoch`.
+/// the solution of `(D - W + C + e I) P = C Y`, where `D` has the sums of the rows of `W` and `C` a 1 for each node
+/// with a label (Zhu, Ghahramani and Lafferty 2003). The scales `s` of the features are trained: in each epoch every
+/// labelled node is held out once, with a fifth of the others, and its cross-entropy has a gradient by one more solve,
+/// however many iterations the propagation took. The last line of the output is `loss A to B; test accuracy C with
+/// equal scales, D with learned ones, E ms/epoch`.
 #[derive(Parser, Debug)]
 #[command(name = "label_propagation")]
 struct Args {

@@ -39,6 +39,8 @@ use std::time::Instant;
 const SMALL: usize = 24;
 /// Right-hand sides in training.
 const COLUMNS: usize = 8;
+/// Steps of training whose mean loss is told.
+const PART: usize = 10;
 /// Systems of each size in the test.
 const TESTS: u64 = 3;
 
@@ -212,12 +214,14 @@ fn study(args: &Args) -> Result<(Plot, String), SparseError> {
             say(line)
         }
     };
+    // Each step has another matrix, so single losses say little.
+    let losses: Vec<f64> = losses.chunks(PART).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
     let (first, last) = (losses[0], losses[losses.len() - 1]);
     let seconds = clock.elapsed().as_secs_f64();
     tell(&format!("training: log error {first:.2} to {last:.2} in {seconds:.0} s, on {SMALL} x {SMALL} elements"));
     let network = burn::module::Module::valid(&network);
     let plain = device.inner();
-    let (mut size, mut line, mut plots) = (SMALL, String::new(), vec![]);
+    let (mut size, mut line, mut residuals, mut material) = (SMALL, String::new(), None, None);
     while size <= args.largest as usize {
         let family = Family::new(size, args.contrast, &plain)?;
         let (mut iterations, mut seconds) = ([0.0; 3], [0.0; 3]);
@@ -231,10 +235,10 @@ fn study(args: &Args) -> Result<(Plot, String), SparseError> {
             }
             let history = |at: usize| reports[at].history.iter().map(|(_, size)| size.log10()).collect::<Vec<_>>();
             let named = [("Jacobi", history(0)), ("trained", history(1)), ("IC(0)", history(2))];
-            let field = heatmap(log.reshape([size, size]), None).with_title("Logarithm of a conductivity");
+            let field = || heatmap(log.reshape([size, size]), None).with_title("Logarithm of a small conductivity");
+            material.get_or_insert_with(field);
             let title = format!("A system of {} unknowns", family.assembly.size());
-            let residuals = curves(&named).with_title(&title).with_axes("iteration", "residual, power of ten");
-            plots = vec![field.with_axes("", ""), residuals];
+            residuals = Some(curves(&named).with_title(&title).with_axes("iteration", "residual, power of ten"));
         }
         let [jacobi, trained, cholesky] = iterations;
         let unknowns = family.assembly.size();
@@ -249,7 +253,9 @@ fn study(args: &Args) -> Result<(Plot, String), SparseError> {
         ));
         size *= 2;
     }
-    let training = curves(&[("loss", losses)]).with_title("Training").with_axes("step", "logarithm of the error");
-    plots.insert(1, training);
+    let training =
+        curves(&[("loss", losses)]).with_title("Training").with_axes("tens of steps", "logarithm of the error");
+    let material = material.map(|plot| plot.with_axes("", ""));
+    let plots: Vec<Plot> = material.into_iter().chain([training]).chain(residuals).collect();
     Ok((grid(&plots, 3).with_size(480, 480), line))
 }
