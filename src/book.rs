@@ -45,6 +45,10 @@ pub mod nonlinear {}
 pub mod factor {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/solve_gallery.md")]
+pub mod solve_gallery {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}
 

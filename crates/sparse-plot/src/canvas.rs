@@ -1,6 +1,6 @@
 //! What the drawing code draws on. SVG, PNG and text each are a canvas.
 
-use super::shapes::{Swatch, Tone};
+use super::shapes::{LEVELS, Swatch, Tone};
 
 /// Which point of a text or of its line stands where it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,6 +76,7 @@ pub(super) fn colour(tone: Tone) -> (u8, u8, u8) {
     ];
     match tone {
         Tone::Grey => (110, 110, 110),
+        Tone::Heat(level) => heat(f64::from(level) / f64::from(LEVELS - 1)),
         Tone::Series(at) if at < COLOURS.len() => COLOURS[at],
         Tone::Series(at) => {
             let turn = ((at % 1000) as f64 * 0.381_966).fract() * 3.0;
@@ -86,4 +87,23 @@ pub(super) fn colour(tone: Tone) -> (u8, u8, u8) {
             (part(0.0), part(1.0), part(2.0))
         }
     }
+}
+
+/// Viridis (van der Walt and Smith 2015), from 0 to 1: dark to bright for every eye.
+fn heat(share: f64) -> (u8, u8, u8) {
+    const STOPS: [[f64; 3]; 9] = [
+        [68.0, 1.0, 84.0],
+        [71.0, 45.0, 123.0],
+        [59.0, 82.0, 139.0],
+        [44.0, 114.0, 142.0],
+        [33.0, 145.0, 140.0],
+        [40.0, 174.0, 128.0],
+        [94.0, 201.0, 98.0],
+        [173.0, 220.0, 48.0],
+        [253.0, 231.0, 37.0],
+    ];
+    let at = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
+    let (low, rest) = ((at as usize).min(STOPS.len() - 2), at - (at as usize).min(STOPS.len() - 2) as f64);
+    let part = |k: usize| (STOPS[low][k] * (1.0 - rest) + STOPS[low + 1][k] * rest).round() as u8;
+    (part(0), part(1), part(2))
 }

@@ -3,6 +3,7 @@
 //! A function makes a [`Plot`], its methods change titles and names, and the last one writes it:
 //!
 //! - [`spy`] and [`spy_by_class`]: where a matrix has elements.
+//! - [`heatmap`]: numbers of a grid as colours.
 //! - [`histogram`]: counts, such as those of `data::degree_histogram`.
 //! - [`curves`] and [`runs`]: losses and other numbers by epoch.
 //! - [`embedding`]: points in the plane, coloured by class; [`pca`] brings points of more dims there.
@@ -33,6 +34,7 @@ mod draw;
 mod embedding;
 mod figure;
 mod force;
+mod heatmap;
 mod histogram;
 mod pca;
 #[cfg(feature = "png")]
@@ -46,6 +48,7 @@ pub use attention::{attention, try_attention};
 pub use curves::{curves, runs};
 pub use embedding::{embedding, try_embedding};
 pub use figure::{Plot, grid};
+pub use heatmap::heatmap;
 pub use histogram::histogram;
 pub use pca::{pca, try_pca};
 pub use spy::{spy, spy_by_class, try_spy, try_spy_by_class};

@@ -12,7 +12,12 @@ pub(super) enum Tone {
     Series(usize),
     /// A class that is not known, or what stands in the background.
     Grey,
+    /// A number of a field, below [`LEVELS`]. In a picture its colour says all, and opacity nothing.
+    Heat(u8),
 }
+
+/// Colours of numbers.
+pub(super) const LEVELS: u8 = 32;
 
 impl Tone {
     /// The tone of a class; grey for a negative one, which is not known.

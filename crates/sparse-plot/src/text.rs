@@ -1,7 +1,7 @@
 //! The canvas of text: each character is two by four dots of braille, or a letter.
 
 use super::canvas::{Canvas, Ink, Look, Side, clean};
-use super::shapes::{Swatch, Tone};
+use super::shapes::{LEVELS, Swatch, Tone};
 
 /// The letters of the classes; a ringed node has the capital.
 const LETTERS: [char; 8] = ['o', 'x', 'v', 'z', 's', 'u', 'w', 'c'];
@@ -100,6 +100,9 @@ impl Canvas for Page {
     }
 
     fn cell(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
+        if ink.alpha == 0.0 {
+            return;
+        }
         let ends = |a: f64, b: f64| {
             let low = a.min(b).round() as i64;
             (low, (a.max(b).round() as i64).max(low + 1))
@@ -155,7 +158,11 @@ impl Canvas for Page {
 
     fn swatch(&mut self, swatch: Swatch, at: (f64, f64)) {
         let text = match swatch {
-            Swatch::Line(Tone::Series(0) | Tone::Grey) => "⠒⠒".into(),
+            Swatch::Line(Tone::Series(0) | Tone::Grey | Tone::Heat(_)) => "⠒⠒".into(),
+            Swatch::Cell(Tone::Heat(level)) => {
+                let dots = ['⠀', '⠂', '⠢', '⠶', '⣿'];
+                dots[usize::from(level) * (dots.len() - 1) / usize::from(LEVELS - 1)].to_string().repeat(2)
+            }
             Swatch::Cell(_) => "⣿⣿".into(),
             Swatch::Line(tone) => Self::sign(Some(tone)).to_string().repeat(2),
             Swatch::Dot(tone) => Self::sign(Some(tone)).to_string(),

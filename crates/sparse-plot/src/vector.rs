@@ -70,7 +70,8 @@ impl<B: DrawingBackend> Vector<B> {
     fn style(&self, ink: Ink, width: f64, filled: bool) -> ShapeStyle {
         let (r, g, b) = ink.tone.map_or((0, 0, 0), colour);
         let stroke_width = (width * self.scale).round().max(1.0) as u32;
-        ShapeStyle { color: RGBAColor(r, g, b, ink.alpha.clamp(0.0, 1.0)), filled, stroke_width }
+        let alpha = if matches!(ink.tone, Some(Tone::Heat(_))) { 1.0 } else { ink.alpha.clamp(0.0, 1.0) };
+        ShapeStyle { color: RGBAColor(r, g, b, alpha), filled, stroke_width }
     }
 
     fn circle(&mut self, at: (f64, f64), radius: f64, style: &ShapeStyle) {
@@ -112,7 +113,8 @@ impl<B: DrawingBackend> Canvas for Vector<B> {
 
     fn cell(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
         let (from, to) = (self.pixel(from), self.pixel(to));
-        let least = (2.0 * self.scale) as i32;
+        // A small cell is to be seen; of a field each has its neighbours.
+        let least = if matches!(ink.tone, Some(Tone::Heat(_))) { 0 } else { (2.0 * self.scale) as i32 };
         let low = (from.0.min(to.0), from.1.min(to.1));
         let high = (from.0.max(to.0).max(low.0 + least), from.1.max(to.1).max(low.1 + least));
         let style = self.style(ink, 1.0, true);

@@ -19,6 +19,7 @@
 //! | non-linear equations | [`NewtonConfig`] with a [`Jacobian`], [`FixedPointConfig`]; [`Root`], [`NonlinearReport`] |
 //! | functions of matrices | [`expm_multiply()`], [`expm_multiply_grid()`], [`FunmConfig`], [`matrix_power()`] |
 //! | sparse derivatives | [`sparse_jacobian()`], [`color_columns`], [`color_rows`] |
+//! | matrices of finite elements | [`Assembly`], [`from_elements`] |
 //!
 //! A solve runs where its tensors are. It is deterministic. Gradients reach the right-hand side and whatever the matrix
 //! is made of, by the implicit function: one more solve, however many iterations the first one took.
@@ -26,6 +27,7 @@
 //! This is the crate `sparse-solve`, which `sparse-tensor` has as `solve` with the feature `solve`.
 
 mod amg;
+mod assembly;
 #[cfg(feature = "direct")]
 mod direct;
 mod functions;
@@ -45,6 +47,7 @@ mod tape;
 mod triangular;
 
 pub use amg::{Amg, AmgConfig, Cycle, Smoother};
+pub use assembly::{Assembly, from_elements};
 #[cfg(feature = "direct")]
 pub use direct::{Factor, Factorization, SparseGaussian, factorize, lstsq, ridge, try_factorize, try_lstsq, try_ridge};
 pub use functions::{

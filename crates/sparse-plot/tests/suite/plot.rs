@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use sparse_tensor::plot::{
-    Plot, curves, embedding, grid, histogram, pca, runs, spy, spy_by_class, try_attention, try_embedding, try_spy,
-    try_spy_by_class,
+    Plot, curves, embedding, grid, heatmap, histogram, pca, runs, spy, spy_by_class, try_attention, try_embedding,
+    try_spy, try_spy_by_class,
 };
 use sparse_tensor::{CooTensor, CsrTensor};
 use std::io::Read;
@@ -308,4 +308,31 @@ fn png_holds_the_picture() {
     }
     // The one bar is blue, and the last row is white.
     assert!(blue > 2000 && above.iter().all(|&byte| byte == 255), "{blue}");
+}
+
+#[test]
+fn a_field_has_its_colours() {
+    let colours = |svg: &str| -> Vec<String> {
+        let cells = svg.split("<rect").skip(2).map(|rest| &rest[rest.find("fill=").expect("a colour") + 6..][..7]);
+        cells.map(str::to_string).collect()
+    };
+    // Neighbours of one colour are one cell, and what is not finite is none. The legend has five colours.
+    let field = points(&[0.0, 0.0, 4.0, f32::NAN, 2.0, 9.0], 3);
+    let svg = whole(&heatmap(field, Some((0.0, 4.0))));
+    let found = colours(&svg);
+    let (low, high) = ("#440154", "#FDE725");
+    assert_eq!(found.len(), 5 + 4, "{found:?}");
+    assert_eq!(found[5..], [low, high, &found[2], high]);
+    // The range is that of the numbers.
+    let text = heatmap(points(&[-3.0, 1.0, 5.0, 5.0], 2), None).text(60, 20);
+    assert!(["-3.0", "-1.0", "1.0", "3.0", "5.0"].iter().all(|name| text.contains(name)), "{text}");
+    // No field is too strange, and none is too large.
+    for list in [&[][..], &[f32::NAN], &[7.0], &[f32::MAX, f32::MIN], &[1e-30, 2e-30], &[0.0, f32::INFINITY]] {
+        whole(&heatmap(points(list, list.len()), None));
+        whole(&heatmap(points(list, list.len()), Some((f64::NAN, 1.0))));
+        whole(&heatmap(points(list, list.len()), Some((3.0, 3.0))));
+    }
+    whole(&heatmap(Tensor::zeros([0, 4], &device()), None));
+    let stripes: Vec<f32> = (0..1000 * 300).map(|at| (at / 2 % 2) as f32).collect();
+    assert!(whole(&heatmap(points(&stripes, 300), None)).matches("<rect").count() <= 256 * 256 + 8);
 }

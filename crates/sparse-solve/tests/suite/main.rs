@@ -1,5 +1,6 @@
 //! Solvers against dense elimination, their gradients against central differences, their errors.
 
+mod assembly;
 mod factor_gradients;
 mod factor_uses;
 mod factors;
