@@ -30,7 +30,16 @@ fn solved(method: Method, device: &Device) -> (Vec<f32>, Vec<f32>, usize) {
 #[test]
 fn agree_with_the_cpu_and_read_little() {
     let _turn = TURN.lock();
-    for method in [Method::Cg, Method::Minres, Method::BiCgStab, Method::Gmres { restart: 20 }, Method::Lsmr] {
+    for method in [
+        Method::Cg,
+        Method::Minres,
+        Method::BiCg,
+        Method::BiCgStab,
+        Method::Cgs,
+        Method::Tfqmr,
+        Method::Gmres { restart: 20 },
+        Method::Lsmr,
+    ] {
         let ((x, grad, iterations), (want, want_grad, _)) = (solved(method, &gpu()), solved(method, &Device::flex()));
         assert!(iterations > 10, "{method:?}: {iterations}");
         for (got, want) in x.iter().zip(&want).chain(grad.iter().zip(&want_grad)) {

@@ -189,7 +189,7 @@ impl Plain for Incomplete {
     }
 }
 
-/// Steps as four numbers: the choice, and its places; none is 0.
+/// Steps as four numbers: the choice, and its places; 0 is none.
 impl Plain for ColumnPass {
     fn put(&self, numbers: &mut Vec<ScalarIr>) {
         let steps = self.steps.iter().flat_map(|step| match *step {
@@ -203,10 +203,12 @@ impl Plain for ColumnPass {
     fn take(next: &mut impl FnMut() -> ScalarIr) -> Self {
         let step = |step: &[usize; 4]| match *step {
             [0, x, y, scale] => ColumnStep::Add { x: x.checked_sub(1), scale, y },
-            [_, x, y, _] => ColumnStep::Times { x, y },
+            [1, x, y, 0] => ColumnStep::Times { x, y },
+            _ => panic!("{BROKEN}"),
         };
-        let (steps, kept, dots) = (Vec::take(next), Vec::take(next), Vec::<usize>::take(next));
-        Self { steps: steps.as_chunks().0.iter().map(step).collect(), kept, dots: dots.as_chunks().0.to_vec() }
+        let (steps, kept, dots): (Vec<usize>, _, Vec<usize>) = (Vec::take(next), Vec::take(next), Vec::take(next));
+        let ((steps, []), (dots, [])) = (steps.as_chunks(), dots.as_chunks()) else { panic!("{BROKEN}") };
+        Self { steps: steps.iter().map(step).collect(), kept, dots: dots.to_vec() }
     }
 }
 
@@ -369,6 +371,9 @@ mod tests {
         returns(Activation::Elu { alpha: 0.3 });
         returns(Activation::LeakyRelu { slope: -0.1 });
         returns(Dropout { p: 0.5, seed: u64::MAX });
+        let add = |x| ColumnStep::Add { x, scale: 2, y: 1 };
+        let steps = vec![add(None), ColumnStep::Times { x: 0, y: 3 }, add(Some(0))];
+        returns(ColumnPass { steps, kept: vec![0, 2], dots: vec![[1, 4]] });
         returns(PutTarget { outer: 1, len: 2, inner: 3, count: 4, along_axis: true });
     }
 

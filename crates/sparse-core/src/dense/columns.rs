@@ -13,8 +13,11 @@ use pulp::{Simd, WithSimd};
 /// Vectors and steps of a pass, each at most.
 pub const MOST: usize = 8;
 
-/// Numbers that are done together. A row of them has whole rows of 1, 2, 4, .. columns.
+/// Numbers that are done together, at least, in whole rows of the columns.
 const LANES: usize = 16;
+
+/// Numbers of a block that stay in the first-level cache.
+const NEAR: usize = 1 << 14;
 
 /// What is computed of vectors, which have numbers: first those that are given, then the results of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +78,7 @@ impl ColumnPass {
 /// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept,
 /// then for each pair its dot products `[systems, width]`.
 ///
-/// A dot product is added in blocks of [`BLOCK`] terms in each of 16 or more interleaved sums, and the blocks as a tree:
+/// A dot product is added in blocks of at most 64 terms in each of several interleaved sums, and the blocks as a tree:
 /// so its bits do not depend on threads.
 ///
 /// # Panics
@@ -89,8 +92,8 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
 ) -> Vec<Vec<T>> {
     pass.check(vectors, scales, dims);
     let [systems, rows, width] = dims;
-    let lanes = if width > 0 && LANES.is_multiple_of(width) { LANES } else { width };
-    let (own, size) = (rows * width, (lanes * BLOCK).max(1));
+    let (own, lanes) = (rows * width, width * LANES.div_ceil(width.max(1)));
+    let size = (lanes * BLOCK.min(NEAR / lanes.max(1)).max(1)).min(own).max(1);
     // Blocks of a system, and where each of all begins and ends.
     let blocks = own.div_ceil(size);
     let span = |block: usize| {
@@ -108,6 +111,7 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
     par::each(places.into_iter().zip(shares).collect(), &|piece, (mut places, sums)| {
         let mut spare = vec![T::ZERO; (pass.steps.len() - pass.kept.len()) * size];
         let mut pattern = vec![T::ZERO; scales.len() * lanes];
+        let mut wide = vec![T::ZERO; lanes];
         let (mut of, mut done) = (None, 0);
         for (k, block) in pieces[piece].clone().enumerate() {
             let (at, system) = (span(block), block / blocks);
@@ -135,7 +139,7 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
                 vectors,
                 results,
                 pattern: &pattern,
-                lanes,
+                wide: &mut wide,
                 sums,
             });
             done += len;
@@ -174,7 +178,8 @@ struct Block<'a, T> {
     results: [&'a mut [T]; MOST],
     /// A row of `lanes` numbers for each scale.
     pattern: &'a [T],
-    lanes: usize,
+    /// Interleaved sums.
+    wide: &'a mut [T],
     /// For each pair a number for each column.
     sums: &'a mut [T],
 }
@@ -184,7 +189,7 @@ impl<T: Float + Element<Acc = T>> WithSimd for Block<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _: S) {
-        match self.lanes {
+        match self.wide.len() {
             LANES => self.run::<LANES>(),
             _ => self.run::<0>(),
         }
@@ -192,10 +197,10 @@ impl<T: Float + Element<Acc = T>> WithSimd for Block<'_, T> {
 }
 
 impl<T: Float + Element<Acc = T>> Block<'_, T> {
-    /// With rows of `N` numbers, or of `lanes` where that is 0.
+    /// With rows of `N` numbers, or of as many as there are interleaved sums where that is 0.
     #[inline(always)]
     fn run<const N: usize>(&mut self) {
-        let lanes = if N == 0 { self.lanes } else { N };
+        let lanes = if N == 0 { self.wide.len() } else { N };
         for (at, step) in self.pass.steps.iter().enumerate() {
             let (before, rest) = self.results.split_at_mut(at);
             let get = |number: usize| match number.checked_sub(self.count) {
@@ -234,20 +239,11 @@ impl<T: Float + Element<Acc = T>> Block<'_, T> {
         let width = self.sums.len() / self.pass.dots.len().max(1);
         for ([x, y], sums) in self.pass.dots.iter().zip(self.sums.chunks_exact_mut(width.max(1))) {
             let (x, y) = (get(*x).chunks(lanes), get(*y).chunks(lanes));
-            if N == 0 {
-                sums.fill(T::ZERO);
-                x.zip(y).for_each(|(x, y)| add_products::<T, 0>(sums, x, y));
-            } else {
-                let mut all = [T::ZERO; LANES];
-                x.zip(y).for_each(|(x, y)| add_products::<T, LANES>(&mut all, x, y));
-                let mut half = LANES / 2;
-                while half >= width {
-                    for k in 0..half {
-                        all[k] = T::add(all[k], all[k + half]);
-                    }
-                    half /= 2;
-                }
-                sums.copy_from_slice(&all[..width]);
+            self.wide.fill(T::ZERO);
+            x.zip(y).for_each(|(x, y)| add_products::<T, N>(self.wide, x, y));
+            sums.copy_from_slice(&self.wide[..width]);
+            for more in self.wide.chunks_exact(width).skip(1) {
+                sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = T::add(*sum, *more));
             }
         }
     }
@@ -344,6 +340,7 @@ mod tests {
             (2, 300, 5),
             (1, 9, 16),
             (1, 70, 17),
+            (1, 3, 40_000),
             (2, 0, 1),
             (0, 5, 1),
             (1, 5, 0),

@@ -171,3 +171,43 @@ fn short_sums<T: Element, const L: usize>(block: &[T::Acc]) -> [T::Acc; EQUAL] {
 fn below<I: Index>(high: I, low: usize) -> usize {
     high.to_usize().checked_sub(low).expect("row pointers must not descend")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Ids;
+    use crate::rows::contiguous::contiguous_sums;
+    use half::{bf16, f16};
+
+    /// Several rows of one length after others, with negative zeros.
+    fn check<T: Element>(of: impl Fn(f32) -> T) {
+        for length in 1..10 {
+            for count in 7..18 {
+                let lengths = [3, 0, 20].into_iter().chain(vec![length; count]).chain([length + 1, 2]);
+                let mut ptr = vec![0];
+                lengths.for_each(|length| ptr.push(ptr[ptr.len() - 1] + length as i32));
+                let nnz = ptr[ptr.len() - 1] as usize;
+                let number = |k: usize| if k % 23 < 12 { -0.0 } else { ((k * 7) as f32 * 0.37).sin() * 9.0 };
+                let values: Vec<T> = (0..nnz).map(|k| of(number(k))).collect();
+                let mut want = vec![T::ONE; ptr.len() - 1];
+                contiguous_sums(&values, Ids::I32(&ptr), &mut want);
+                let mut out = vec![T::ZERO; ptr.len() - 1];
+                let a = Compressed { ptr: &ptr, idx: &vec![0i32; nnz], perm: None };
+                spmv(a, &values, &[T::ONE], Epilogue::default(), &mut out);
+                // The sign of a zero counts as well.
+                assert_eq!(format!("{out:?}"), format!("{want:?}"), "{count} rows of {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn short_rows_of_one_length_have_the_bits_of_others() {
+        check(|x| x);
+        check(f64::from);
+        check(f16::from_f32);
+        check(bf16::from_f32);
+        check(|x| x as i32);
+        check(|x| x as i64);
+        check(|x| x as u8);
+    }
+}

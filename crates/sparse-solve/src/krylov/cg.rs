@@ -29,18 +29,22 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         let [old, own, way, image] = [x, residual, direction.clone(), image].map(|vector| pass.vector(vector));
         let old = pass.add(old, length.clone(), way);
         let own = pass.add(own, length.neg(), image);
-        // A scaling needs no pass of its own.
-        let near = match &scaling {
+        let mut next;
+        match &scaling {
+            // It needs no pass of its own.
             Some(scaling) => {
                 let scaling = pass.vector(scaling.clone());
-                pass.times(scaling, own)
+                let near = pass.times(scaling, own);
+                let squares;
+                ([x, residual], squares) = pass.run([old, own], [[own, own], [own, near]]);
+                size = squares[0].clone().sqrt();
+                [_, next] = squares;
             }
-            None => own,
-        };
-        let squares;
-        ([x, residual], squares) = pass.run([old, own], [[own, own], [own, near]]);
-        let [square, mut next] = squares;
-        size = square.sqrt();
+            None => {
+                ([x, residual], [next]) = pass.run([old, own], [[own, own]]);
+                size = next.clone().sqrt();
+            }
+        }
         if watch.ends_unless(&size, &indefinite, ASKED) {
             return Ok(x);
         }

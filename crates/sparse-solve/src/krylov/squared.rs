@@ -52,13 +52,14 @@ pub fn tfqmr(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watc
     let shadow = shadow(attempt, &residual);
     let (mut tau, mut rho) = (norm(&residual), dot(&shadow, &residual));
     let mut open = system.open(&tau);
-    let image = |u: &Vectors| system.precondition(u).and_then(|near| system.apply(&near));
+    // The direction itself is used only through the preconditioner, which is linear.
     let (mut u, mut w, mut direction) = (residual.clone(), residual.clone(), residual.zeros_like());
-    let mut u_image = image(&u)?;
+    let mut near = system.precondition(&u)?;
+    let mut u_image = system.apply(&near)?;
     let mut v = u_image.clone();
     let (mut theta, mut eta, mut halves) = (tau.zeros_like(), tau.zeros_like(), 0.0);
     loop {
-        let alpha = ratio(rho.clone(), dot(&shadow, &v));
+        let alpha = ratio(rho.clone(), dot(&shadow, &v)) * open.clone();
         let mut moved = alpha.zeros_like();
         for second in [false, true] {
             if second {
@@ -66,11 +67,12 @@ pub fn tfqmr(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watc
                 let [own, way] = [u, v.clone()].map(|vector| pass.vector(vector));
                 let next = pass.add(own, alpha.clone().neg(), way);
                 ([u], []) = pass.run([next], []);
-                u_image = image(&u)?;
+                near = system.precondition(&u)?;
+                u_image = system.apply(&near)?;
             }
             let share = ratio(theta.clone().powi_scalar(2) * eta.clone(), alpha.clone());
             let mut pass = Pass::default();
-            let [left, way, own, old] = [w, u_image.clone(), u.clone(), direction].map(|vector| pass.vector(vector));
+            let [left, way, own, old] = [w, u_image.clone(), near.clone(), direction].map(|vector| pass.vector(vector));
             let left = pass.add(left, alpha.clone().neg(), way);
             let way = pass.add(own, share, old);
             let square;
@@ -79,12 +81,10 @@ pub fn tfqmr(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watc
             let cos = (theta.clone().powi_scalar(2) + 1.0).sqrt().recip();
             tau = tau * theta.clone() * cos.clone();
             eta = cos.powi_scalar(2) * alpha.clone();
-            let length = eta.clone() * open.clone();
-            moved = moved + length.clone().abs();
-            let near = system.precondition(&direction)?;
+            moved = moved + eta.clone().abs();
             let mut pass = Pass::default();
-            let [old, near] = [x, near].map(|vector| pass.vector(vector));
-            let old = pass.add(old, length, near);
+            let [old, way] = [x, direction.clone()].map(|vector| pass.vector(vector));
+            let old = pass.add(old, eta.clone(), way);
             ([x], []) = pass.run([old], []);
             halves += 1.0;
         }
@@ -100,7 +100,8 @@ pub fn tfqmr(system: &System<'_>, point: Point, attempt: usize, watch: &mut Watc
         let [left, own] = [w.clone(), u].map(|vector| pass.vector(vector));
         let own = pass.add(left, beta.clone(), own);
         ([u], []) = pass.run([own], []);
-        let new = image(&u)?;
+        near = system.precondition(&u)?;
+        let new = system.apply(&near)?;
         let mut pass = Pass::default();
         let [own, old, way] = [new.clone(), u_image, v].map(|vector| pass.vector(vector));
         let way = pass.add(old, beta.clone(), way);
