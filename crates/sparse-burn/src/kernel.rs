@@ -335,8 +335,8 @@ kernels! {
         op: &'static str, view: Rows, values: Tensor<2>, triangle: Triangle, plan: Option<TrianglePlan>, b: Tensor<2>,
     ) -> Result<Tensor<2>>;
 
-    /// Linear combinations of columns `[systems, n, F]` of f32 or f64, and dot products of them, in one pass; a scale is
-    /// `[systems, 1, F]`. The results that are kept, then for each pair its dot products `[systems, 1, F]`.
+    /// Linear combinations of columns `[systems, n, F]` of f32 or f64, and dot products of them, in one pass; a scale
+    /// is `[systems, 1, F]`. The results that are kept, then for each pair its dot products `[systems, 1, F]`.
     column_pass PassColumns(
         pass: ColumnPass, vectors: Vec<Tensor<3>>, scales: Vec<Tensor<3>>,
     ) -> Vec<Tensor<3>>;
