@@ -1,7 +1,7 @@
 //! Solvers and their gradients on the device, which is read every few iterations only.
 
 use crate::common::{TURN, gpu, list};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use sparse_tensor::solve::{Boundary, Hints, Method, SolverConfig, jacobi, laplacian};
 use sparse_tensor::{CsrTensor, device_reads};
 
@@ -13,7 +13,7 @@ fn solved(method: Method, device: &Device) -> (Vec<f32>, Vec<f32>, usize) {
     let grid: CsrTensor<2> = laplacian(&[SIDE, SIDE], Boundary::Neumann, &device).unwrap();
     let more = Tensor::<1>::ones([SIDE * SIDE], &device) * 0.05;
     let a = grid.add(&CsrTensor::from_diagonal(more)).require_grad();
-    let b = Tensor::<1>::arange(0..(SIDE * SIDE) as i64, &device.clone().inner()).float().sin();
+    let b = Tensor::<1, Int>::arange(0..(SIDE * SIDE) as i64, &device.clone().inner()).float().sin();
     let preconditioner = jacobi(&a);
     let hints = Hints {
         preconditioner: (!matches!(method, Method::Lsqr | Method::Lsmr)).then_some(&preconditioner as _),

@@ -163,8 +163,8 @@ fn cholesky() -> (f64, f64) {
     let options = (&Device::flex(), DType::F64);
     let a: CsrTensor<2> = laplacian(&[40, 40, 40], Boundary::Dirichlet, options).unwrap();
     // Another pattern each time, so that nothing is kept.
-    let mut fresh = vec![a.clone(); 0];
-    fresh.resize_with(RUNS + 1, || laplacian(&[40, 40, 40], Boundary::Dirichlet, options).unwrap());
+    let again = |_| laplacian(&[40, 40, 40], Boundary::Dirichlet, options).unwrap();
+    let mut fresh: Vec<CsrTensor<2>> = (0..=RUNS).map(again).collect();
     let (ours, _) = measure(|| factorize(&fresh.pop().expect("one for each run"), Factorization::Cholesky));
     let numbers = |list: Tensor<1, burn::tensor::Int>| list.into_data().iter::<i64>().map(|x| x as usize).collect();
     let (ptr, idx): (Vec<usize>, Vec<usize>) = (numbers(a.row_ptr()), numbers(a.col_idx()));

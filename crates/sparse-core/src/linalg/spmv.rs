@@ -185,7 +185,7 @@ mod tests {
             for count in 7..18 {
                 let lengths = [3, 0, 20].into_iter().chain(vec![length; count]).chain([length + 1, 2]);
                 let mut ptr = vec![0];
-                lengths.for_each(|length| ptr.push(ptr[ptr.len() - 1] + length as i32));
+                lengths.for_each(|length| ptr.push(ptr[ptr.len() - 1] + length));
                 let nnz = ptr[ptr.len() - 1] as usize;
                 let number = |k: usize| if k % 23 < 12 { -0.0 } else { ((k * 7) as f32 * 0.37).sin() * 9.0 };
                 let values: Vec<T> = (0..nnz).map(|k| of(number(k))).collect();
