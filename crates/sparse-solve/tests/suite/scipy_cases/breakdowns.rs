@@ -51,7 +51,7 @@ fn a_matrix_without_full_rank() {
             Method::Lsqr | Method::Lsmr | Method::Cgls => near(&x, &[0.0, 1.0, 0.0], 1e-8),
             _ => assert_ne!(solution.report.stopped, Stopped::Converged, "{method:?}"),
         }
-        if LONG.contains(&method) || method == Method::Minres {
+        if LONG.contains(&method) {
             near(&x[..2], &[0.0, 1.0], 1e-8);
         }
     }
@@ -70,7 +70,10 @@ fn a_nilpotent_matrix() {
             let x = list(&solution);
             let image = product(&rows.concat(), &x, [4, 4, 1]);
             let rest: Vec<f64> = b.iter().zip(image).map(|(b, own)| b - own).collect();
-            assert!((length(&rest) - 1.0).abs() <= 1e-7, "{method:?} {ones}: {rest:?}");
+            // What comes after a breakdown may be no better than the start; it is never taken if it is worse.
+            let left = length(&rest);
+            assert!(left >= 1.0 - 1e-7 && left <= length(&b) * (1.0 + 1e-12), "{method:?} {ones}: {rest:?}");
+            assert_ne!(solution.report.stopped, Stopped::Converged, "{method:?} {ones}");
         }
     }
 }
@@ -89,7 +92,8 @@ fn elements_without_an_inverse() {
         };
         let x = list(&solution);
         assert!(x.iter().all(|own| own.is_finite()), "{method:?}: {x:?}");
-        if solution.report.stopped == Stopped::Converged && !matches!(method, Method::Lsqr | Method::Lsmr | Method::Cgls)
+        if solution.report.stopped == Stopped::Converged
+            && !matches!(method, Method::Lsqr | Method::Lsmr | Method::Cgls)
         {
             let image = product(&rows.concat(), &x, [2, 2, 1]);
             near(&image, &[1.0, 1.0], 1e-3);
