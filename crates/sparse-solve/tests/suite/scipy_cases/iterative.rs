@@ -14,11 +14,21 @@ pub fn list(solution: &Solution<1>) -> Vec<f64> {
     solution.x.clone().into_data().iter().collect()
 }
 
-/// The tolerance of a dtype; SciPy's is 1e-2 in single precision.
+/// SciPy's tolerance of a dtype.
 fn tolerance(dtype: DType) -> f64 {
-    if dtype == F64 { 1e-8 } else { 1e-3 }
+    if dtype == F64 { 1e-8 } else { 1e-2 }
 }
 
+/// Their tolerance is one of `A^T r`.
+const NORMAL: [Method; 3] = [Method::Lsqr, Method::Lsmr, Method::Cgls];
+
+/// SciPy restarts after 20 directions.
+fn methods(case: &Case) -> Vec<Method> {
+    let longer = |method| if matches!(method, Method::Gmres { .. }) { Method::Gmres { restart: 20 } } else { method };
+    ALL.into_iter().map(longer).filter(|method| case.takes(*method)).collect()
+}
+
+#[derive(Clone, Copy)]
 struct Run<'a> {
     case: &'a Case,
     method: Method,
@@ -29,7 +39,11 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn go(&self) -> Result<Solution<1>> {
-        let config = SolverConfig::new(self.method).with_relative(tolerance(self.dtype));
+        let config = SolverConfig::new(self.method).with_max_iterations(Some(4000));
+        let config = match NORMAL.contains(&self.method) {
+            true => config.with_relative(tolerance(self.dtype) * 1e-4).with_accept_unsolved(true),
+            false => config.with_relative(tolerance(self.dtype)),
+        };
         let hints = Hints {
             start: self.start.map(|start| dense(start, [self.case.n], self.dtype)),
             preconditioner: self.preconditioner,
@@ -38,50 +52,67 @@ impl Run<'_> {
         config.try_solve_with(&self.case.matrix(self.dtype), self.case.right(self.dtype), hints)
     }
 
-    fn check(&self) {
+    /// What is wrong.
+    fn trouble(&self) -> Option<String> {
         let what = format!("{} by {:?} in {:?}", self.case.name, self.method, self.dtype);
-        let solution = self.go().unwrap_or_else(|trouble| panic!("{what}: {trouble}"));
-        assert_eq!(solution.report.stopped, Stopped::Converged, "{what}");
+        let solution = match self.go() {
+            Ok(solution) => solution,
+            Err(trouble) => return Some(format!("{what}: {trouble}")),
+        };
         let residual = self.case.residual(&list(&solution));
         // In single precision the residual has errors of its own.
         let most = tolerance(self.dtype) * if self.dtype == F64 { 1.0001 } else { 2.0 };
-        assert!(residual <= most, "{what}: {residual:e}");
+        let stopped = solution.report.stopped;
+        let good = stopped == Stopped::Converged || NORMAL.contains(&self.method);
+        (!good || !(residual <= most)).then(|| format!("{what}: {stopped:?} {residual:e}"))
+    }
+
+    fn check(&self) {
+        assert_eq!(self.trouble(), None);
     }
 }
 
 /// `test_convergence`, `test_precond_dummy`, `test_x0_equals_Mb`. SciPy leaves out `Minres` in single precision and for
-/// `poisson2d`, and the methods that break down for `nonsymposdef` and `sym-nonpd`; here all of them solve these.
+/// `poisson2d`, and the methods that break down for `sym-nonpd`; here all of them solve these. Of `nonsymposdef` SciPy
+/// leaves out four methods, "an algorithmic limitation"; here two.
 #[test]
 fn every_method_on_every_system() {
+    let mut troubles = vec![];
     for case in &all() {
-        for method in ALL.into_iter().filter(|method| case.takes(*method)) {
+        let stuck = |method| case.name == "nonsymposdef" && matches!(method, Method::Cgs | Method::Tfqmr);
+        for method in methods(case).into_iter().filter(|method| !stuck(*method)) {
             for dtype in [F64, DType::F32] {
                 let plain = Run { case, method, dtype, preconditioner: None, start: None };
-                plain.check();
-                Run { start: Some(&case.b), ..plain }.check();
+                troubles.extend(plain.trouble());
+                troubles.extend(Run { start: Some(&case.b), ..plain }.trouble());
                 if matches!(method, Method::Lsqr | Method::Lsmr) {
                     continue;
                 }
                 let scales = case.scales(method == Method::Cgls);
                 let scaled = diagonal(&scales, dtype);
-                Run { preconditioner: Some(&Operator::identity(case.n)), start: None, ..plain }.check();
+                troubles
+                    .extend(Run { preconditioner: Some(&Operator::identity(case.n)), start: None, ..plain }.trouble());
                 let start: Vec<f64> = case.b.iter().zip(&scales).map(|(b, own)| b * own).collect();
-                Run { preconditioner: Some(&scaled), start: Some(&start), ..plain }.check();
+                troubles.extend(Run { preconditioner: Some(&scaled), start: Some(&start), ..plain }.trouble());
             }
         }
     }
+    assert!(troubles.is_empty(), "{}", troubles.join("\n"));
 }
 
 /// `test_maxiter`: the `info` of 1 is an error that says so, or a report.
 #[test]
 fn one_iteration_is_one() {
     for case in &all() {
-        for method in ALL.into_iter().filter(|method| case.takes(*method)) {
+        for method in methods(case) {
             let config = SolverConfig::new(method).with_relative(1e-12).with_max_iterations(Some(1));
             told(config.try_solve(&case.matrix(F64), case.right(F64)), "invalid", "after 1 iterations");
             let config = config.with_accept_unsolved(true);
             let solution = config.try_solve_with(&case.matrix(F64), case.right(F64), Hints::default()).unwrap();
             assert_eq!((solution.report.stopped, solution.report.iterations), (Stopped::Iterations, 1));
+            if NORMAL.contains(&method) {
+                continue;
+            }
             let told = solution.report.residuals[0];
             let found = case.residual(&list(&solution));
             assert!((told - found).abs() <= 1e-10 * found, "{} {method:?}: {told} and {found}", case.name);

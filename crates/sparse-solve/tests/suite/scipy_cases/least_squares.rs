@@ -79,8 +79,7 @@ fn compatible_systems() {
     let n = 10;
     let down: Vec<f64> = (1..=n).rev().map(|k| k as f64).collect();
     let identity: Vec<_> = (0..n).map(|k| (k, k, 1.0)).collect();
-    let bidiagonal: Vec<_> =
-        (0..n).flat_map(|k| [(k, k, (k + 1) as f64), (k + 1, k, (k + 1) as f64)]).collect();
+    let bidiagonal: Vec<_> = (0..n).flat_map(|k| [(k, k, (k + 1) as f64), (k + 1, k, (k + 1) as f64)]).collect();
     let ones: Vec<_> = (0..n * n).map(|at| (at / n, at % n, if at % (n + 1) == 0 { 5.0 } else { 1.0 })).collect();
     for (entries, rows, want) in [
         (&identity, n, vec![0.0; n]),

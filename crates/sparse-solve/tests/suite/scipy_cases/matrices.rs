@@ -213,19 +213,18 @@ pub fn all() -> Vec<Case> {
             banded(5, &[(0, &|k| (k + 1) as f64), (1, &|k| upper[k])]),
         )
         .with_b(&five),
-        Case::rows("TestLinsolve::test_example_comparison", Kind::Any, [
-            [1.0, 0.0, 2.0],
-            [0.0, 0.0, 3.0],
-            [-4.0, 5.0, 6.0],
-        ])
+        Case::rows(
+            "TestLinsolve::test_example_comparison",
+            Kind::Any,
+            [[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [-4.0, 5.0, 6.0]],
+        )
         .with_b(&[1.0, 0.0, 0.0]),
-        Case::rows("TestLinsolve::test_bvector_smoketest", Kind::Any, [
-            [0.0, 1.0, 1.0],
-            [1.0, 0.0, 1.0],
-            [0.0, 0.0, 1.0],
-        ])
+        Case::rows(
+            "TestLinsolve::test_bvector_smoketest",
+            Kind::Any,
+            [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]],
+        )
         .with_b(&[1.0, -2.0, 0.5]),
-        Case::rows("TestLinsolve::test_ndarray_support", Kind::Symmetric, [[1.0, 2.0], [2.0, 0.0]])
-            .with_b(&[2.0, 2.0]),
+        Case::rows("TestLinsolve::test_ndarray_support", Kind::Symmetric, [[1.0, 2.0], [2.0, 0.0]]).with_b(&[2.0, 2.0]),
     ]
 }

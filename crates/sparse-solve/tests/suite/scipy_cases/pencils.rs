@@ -70,8 +70,7 @@ fn mikotas_pair() {
 fn sakurais_matrix() {
     for n in [6, 50] {
         let end = |k: usize| if k == 0 || k + 1 == n { 5.0 } else { 6.0 };
-        let a =
-            banded(n, &[(-2, &|_| 1.0), (-1, &|_| -4.0), (0, &end), (1, &|_| -4.0), (2, &|_| 1.0)]);
+        let a = banded(n, &[(-2, &|_| 1.0), (-1, &|_| -4.0), (0, &end), (1, &|_| -4.0), (2, &|_| 1.0)]);
         let value = |k: usize| 16.0 * ((n - k) as f64 * PI / (2 * (n + 1)) as f64).cos().powi(4);
         smallest(&csr(&a, [n, n], F64), None, &[value(0), value(1), value(2)], 1e-6);
     }

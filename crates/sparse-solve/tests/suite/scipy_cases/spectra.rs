@@ -40,10 +40,11 @@ fn modes_of_a_symmetric_matrix() {
         let a = CsrTensor::<2>::from_dense(dense(&rows, [n, n], dtype));
         let all = list(&eigsh(&a, n, Which::Smallest).values);
         let trace: f64 = (0..n).map(|k| rows[k * n + k]).sum();
-        near(&[all.iter().sum(), all.iter().map(|own| own * own).sum()], &[
-            trace,
-            rows.iter().map(|own| own * own).sum(),
-        ], 20.0 * tolerance);
+        near(
+            &[all.iter().sum(), all.iter().map(|own| own * own).sum()],
+            &[trace, rows.iter().map(|own| own * own).sum()],
+            20.0 * tolerance,
+        );
         for which in [Which::Magnitude, Which::Largest, Which::Smallest, Which::Near(0.5), Which::Near(0.0)] {
             let key = |value: f64| match which {
                 Which::Largest => -value,

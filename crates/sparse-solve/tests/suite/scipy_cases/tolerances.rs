@@ -28,7 +28,9 @@ fn the_larger_tolerance_counts() {
                 let solution = solution.unwrap_or_else(|trouble| panic!("{method:?} {scale} {relative}: {trouble}"));
                 let size = length(&case.b);
                 let left = case.residual(&list(&solution)) * size;
-                assert!(left <= 1.00025 * absolute.max(relative * size), "{method:?} {relative} {absolute}: {left}");
+                // Least squares look at A^T r: the condition of the matrix is below 5.
+                let slack = if matches!(method, Method::Lsqr | Method::Lsmr | Method::Cgls) { 5.0 } else { 1.00025 };
+                assert!(left <= slack * absolute.max(relative * size), "{method:?} {relative} {absolute}: {left}");
             }
         }
     }
