@@ -132,10 +132,15 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
         };
         let open: Vec<bool> = watch.open(&at).collect();
         let pairs = || at.iter().zip(&now).zip(&open).map(|((old, new), open)| (old, new, *open));
-        let gained = pairs().any(|(old, new, open)| open && new.residual < old.residual * share);
+        // Along what the matrix maps to zero a point may go beyond all numbers, and its residual does not show it.
+        let lost: Vec<bool> = watch.open(&now).zip(&size_of_x).map(|(open, size)| open && !size.is_finite()).collect();
+        let gained =
+            pairs().zip(&lost).any(|((old, new, open), lost)| open && !lost && new.residual < old.residual * share);
         (failed, allowed) = (if gained { 0 } else { failed + 1 }, more);
         let last = watch.is_over();
-        let taken: Vec<bool> = pairs().map(|(old, new, open)| open && is_taken(*method, old, new, last)).collect();
+        let taken =
+            pairs().zip(&lost).map(|((old, new, open), lost)| open && !lost && is_taken(*method, old, new, last));
+        let taken: Vec<bool> = taken.collect();
         for (column, _) in taken.iter().enumerate().filter(|(_, taken)| **taken) {
             (at[column], sizes_of_x[column]) = (now[column], size_of_x[column]);
         }

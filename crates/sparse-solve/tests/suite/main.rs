@@ -15,6 +15,7 @@ mod preconditioners;
 mod random;
 mod refused;
 mod scales;
+mod scipy_cases;
 mod second;
 mod solutions;
 mod spectra;

@@ -1,7 +1,7 @@
 //! Eigenvalues and singular values.
 
 mod general;
-mod helpers;
+pub mod helpers;
 mod singular;
 mod symmetric;
 mod symmetric_gradients;
