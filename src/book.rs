@@ -31,6 +31,7 @@ pub mod gallery {}
 pub mod solve {}
 
 /// This chapter needs the feature `direct`.
+///
 #[cfg_attr(feature = "direct", doc = include_str!("../docs/book/links.md"))]
 #[cfg_attr(feature = "direct", doc = include_str!("../docs/book/spectra.md"))]
 pub mod spectra {}
@@ -40,6 +41,7 @@ pub mod spectra {}
 pub mod nonlinear {}
 
 /// This chapter needs the feature `direct`.
+///
 #[cfg_attr(feature = "direct", doc = include_str!("../docs/book/links.md"))]
 #[cfg_attr(feature = "direct", doc = include_str!("../docs/book/factor.md"))]
 pub mod factor {}
