@@ -140,8 +140,8 @@ impl EigshConfig {
     /// # Errors
     ///
     /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if a hint does
-    /// not fit; `invalid` if products show that the mass is not symmetric and positive definite, and for `Lanczos` with a mass but without
-    /// [`Which::Near`].
+    /// not fit; `invalid` if products show that the mass is not symmetric and positive definite, and for `Lanczos` with
+    /// a mass but without [`Which::Near`].
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<Eigenpairs> {
         let clock = clock();
         let n = a.dims()[0];

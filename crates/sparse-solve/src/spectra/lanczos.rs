@@ -118,8 +118,8 @@ pub fn run(
     space::run(basis, &apply, start, (size, width), &pencil.plain.like, (asked, pencil.tally), &mut judge)
 }
 
-/// `Z (Y^T B Z)^-1` with `Z = (A - sigma B)^-1 B Y` of what is left out: with it, the inverse is that of `A - sigma B` on
-/// the rest. `None` where `Y` are eigenvectors: then it is so without it.
+/// `Z (Y^T B Z)^-1` with `Z = (A - sigma B)^-1 B Y` of what is left out: with it, the inverse is that of `A - sigma B`
+/// on the rest. `None` where `Y` are eigenvectors: then it is so without it.
 ///
 /// # Errors
 ///
