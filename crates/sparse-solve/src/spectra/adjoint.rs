@@ -1,6 +1,6 @@
 //! Gradients of symmetric eigenvalue problems, by the implicit function.
 
-use super::block::{Block, eps, gram, lengths, scaled, times};
+use super::block::{Block, eps, gram, lengths_of_any, scaled, times};
 use super::shifted::{Inside, Shifted};
 use super::small::{Small, read};
 use crate::krylov::{self, Problem};
@@ -33,7 +33,7 @@ pub struct Adjoint {
     /// How many of the pairs have gradients: the first ones.
     pub count: usize,
     pub values: Vec<f64>,
-    /// How wrong each value may be.
+    /// The residual of each pair.
     pub errors: Vec<f64>,
     pub vectors: Block,
     /// `B V`.
@@ -105,10 +105,8 @@ impl Adjoint {
         let (grad, spoiled) = finite(grad);
         let [inner] = read([&gram(&self.vectors, &grad)]);
         let all = self.values.len();
-        let same = |i: usize, j: usize| {
-            let rounding = 100.0 * eps(self.vectors.dtype()) * self.second.norm;
-            (self.values[i] - self.values[j]).abs() <= rounding.max(10.0 * (self.errors[i] + self.errors[j]))
-        };
+        let errors = self.errors();
+        let same = |i: usize, j: usize| (self.values[i] - self.values[j]).abs() <= errors[i] + errors[j];
         let share = |j: usize, i: usize| match same(i, j) {
             true => 0.0,
             false => inner[(j, i)] / (self.values[i] - self.values[j]),
@@ -128,6 +126,14 @@ impl Adjoint {
             scaled(&own, &spoiled)
         });
         [Some(p), of_mass]
+    }
+
+    /// How far values may be apart that are equal, as residuals and rounding allow. With a mass `v^T B v = 1`, so that
+    /// units are those of the vectors.
+    fn errors(&self) -> Vec<f64> {
+        let sizes = if self.b.is_some() { lengths_of_any(&self.vectors) } else { vec![1.0; self.values.len()] };
+        let rounding = 10.0 * eps(self.vectors.dtype()) * self.second.norm;
+        sizes.iter().zip(&self.errors).map(|(size, error)| (rounding * size * size).max(error * size)).collect()
     }
 
     /// `w` of [`gradient`](Self::gradient), all columns at once. `None` where there is nothing to solve.
@@ -152,7 +158,7 @@ impl Adjoint {
         };
         let mut right = shifted.down(grad.clone());
         // What is left of a gradient in the span of the known vectors is rounding.
-        let [sizes, before] = lengths([&right, grad]);
+        let [sizes, before] = [&right, grad].map(lengths_of_any);
         let tiny = 100.0 * eps(grad.dtype());
         let kept: Vec<f64> =
             sizes.iter().zip(&before).map(|(size, before)| if *size > tiny * before { 1.0 } else { 0.0 }).collect();
@@ -171,11 +177,9 @@ impl Adjoint {
         let out = self.second.solve(Method::Minres, Operator::new(shifted.clone()), preconditioner, right)?;
         let out = shifted.up(out);
         // A solution so large comes of a value that differs by no more than its error.
-        let [lengths_of_out] = lengths([&out]);
-        let doubtful = |at: usize| {
-            let error = (tiny * self.second.norm).max(10.0 * self.errors[at]);
-            kept[at] > 0.0 && lengths_of_out[at] * error > sizes[at]
-        };
+        let lengths_of_out = lengths_of_any(&out);
+        let errors = self.errors();
+        let doubtful = |at: usize| kept[at] > 0.0 && lengths_of_out[at] * errors[at] > sizes[at];
         match (0..kept.len()).find(|&at| doubtful(at)).filter(|_| !self.second.accept_unsolved) {
             None => Ok(Some(out)),
             Some(at) => {
@@ -228,7 +232,7 @@ impl Second {
         if let Some(trouble) = outcome.trouble {
             return Err(trouble);
         }
-        let [of_x, of_b] = lengths([&x, &right]);
+        let [of_x, of_b] = [&x, &right].map(lengths_of_any);
         let rounding = |at: usize| 100.0 * eps(x.dtype()) * self.norm * of_x[at] / of_b[at].max(f64::MIN_POSITIVE);
         match (0..width).find(|&at| outcome.residuals[at] > self.relative.max(rounding(at))) {
             None => Ok(x),

@@ -48,9 +48,19 @@ fn key([re, im]: [f64; 2], which: Which) -> f64 {
 
 /// The positions of all values, the best first; conjugate ones side by side, the positive one first.
 fn order(values: &[[f64; 2]], which: Which) -> Vec<usize> {
+    // Conjugate ones are side by side: where their pair begins tells it from another one with the same values.
+    let mut firsts: Vec<usize> = (0..values.len()).collect();
+    let mut at = 0;
+    while at + 1 < values.len() {
+        if values[at][1] != 0.0 {
+            firsts[at + 1] = at;
+            at += 1;
+        }
+        at += 1;
+    }
     let keys = |at: usize| {
         let [re, im] = values[at];
-        [key(values[at], which), re, im.abs(), -im]
+        [key(values[at], which), re, im.abs(), firsts[at] as f64, -im]
     };
     let mut all: Vec<usize> = (0..values.len()).collect();
     all.sort_by(|&i, &j| {
@@ -98,7 +108,8 @@ impl Problem<'_, '_> {
             inverse.try_apply(x.clone())
         };
         let rows = self.plain.a.dims()[1];
-        let basis = Basis { op, mass: None, project: None, blocks: vec![], room: rows, rows, seed: asked.seed + 2 };
+        let basis =
+            Basis { op, mass: None, project: None, blocks: vec![], room: rows, rows, seed: asked.seed.wrapping_add(2) };
         let inner = if self.inverse.is_some() { Which::Magnitude } else { self.which };
         let (mut tight, mut tries, mut proof) = (1.0, 0, Proof::default());
         let mut judge = |all: &space::Decomposition<'_>| -> Result<Verdict<Found>> {
@@ -157,7 +168,7 @@ impl Problem<'_, '_> {
             }
             Ok(Verdict::Restart(subspace(keep)))
         };
-        space::run(basis, &apply, start, (size, width), &self.plain.like, &mut judge)
+        space::run(basis, &apply, start, (size, width), &self.plain.like, (asked, self.tally), &mut judge)
     }
 
     /// The values that have the least residuals, `x^H A x`.

@@ -1,6 +1,6 @@
 //! Restarted bidiagonalisation.
 
-use super::block::{Block, eps, join, lengths, scaled};
+use super::block::{Block, eps, evened, join, lengths, scaled};
 use super::dense::elements;
 use super::pencil::{Asked, Plain, Tally};
 use super::small::{Small, above, beside, column_norm, columns, part, svd, to_device};
@@ -81,7 +81,7 @@ impl Problem<'_, '_> {
         self.transposed.try_apply(x.clone())
     }
 
-    /// `(A v - s u, A^T u - s v)`, of each its size and what that may be.
+    /// `(A v - s u, A^T u - s v)`, of each its size and what that may be; for a value of 0 of the first part only.
     pub fn residuals(&self, found: &Triplets) -> Result<Vec<[f64; 2]>> {
         let top = self.apply(&found.right)? - scaled(&found.left, &found.values);
         let bottom = self.apply_transposed(&found.left)? - scaled(&found.right, &found.values);
@@ -90,9 +90,15 @@ impl Problem<'_, '_> {
             let value = found.values[at];
             let rounding = 10.0 * eps(found.left.dtype()) * (self.plain.norm.get() + value);
             let goal = (self.asked.relative * value).max(self.asked.absolute / self.plain.size).max(rounding);
-            [top[at].hypot(bottom[at]), goal]
+            let bottom = if self.is_zero(value, self.plain.norm.get()) { 0.0 } else { bottom[at] };
+            [top[at].hypot(bottom), goal]
         };
         Ok((0..found.values.len()).map(pair).collect())
+    }
+
+    /// Whether a value is 0 up to rounding.
+    fn is_zero(&self, value: f64, norm: f64) -> bool {
+        value <= 10.0 * eps(self.plain.like.dtype()) * norm
     }
 
     fn order(&self, count: usize, keep: usize) -> Vec<usize> {
@@ -116,11 +122,14 @@ impl Problem<'_, '_> {
     pub fn run(&self, start: Option<Block>, (size, width): (usize, usize)) -> Result<Triplets> {
         let (asked, op, like) = (self.asked, self.asked.op, &self.plain.like);
         let [rows, cols] = self.a.dims();
-        let mut u = basis(op, rows, asked.seed + 2, vec![]);
-        let mut v = basis(op, cols, asked.seed + 3, vec![]);
+        let mut u = basis(op, rows, asked.seed.wrapping_add(2), vec![]);
+        let mut v = basis(op, cols, asked.seed.wrapping_add(3), vec![]);
         let none = || Tensor::zeros([cols, 0], (&like.device(), like.dtype()));
         let mut first = match start {
-            Some(start) if start.dims()[1] > 0 => v.orthogonalised(start, 0)?.1.q,
+            Some(start) if start.dims()[1] > 0 => {
+                let count = start.dims()[1].min((size / 2).max(width));
+                v.orthogonalised(evened(start.narrow(1, 0, count)), 0)?.1.q
+            }
             _ => none(),
         };
         if first.dims()[1] < width {
@@ -132,10 +141,14 @@ impl Problem<'_, '_> {
         let (mut t, mut s) = (Small::zeros(0, 0), Small::zeros(0, 0));
         let (mut iterations, mut tight, mut tries, mut proof) = (0, 1.0, 0, Proof::default());
         loop {
+            let before = iterations;
             loop {
                 let next = v.blocks.last().expect("a basis has blocks").clone();
                 let count = next.dims()[1];
-                if count == 0 || v.cols() > size && t.ncols() > 0 {
+                if count == 0 || v.cols() > size && iterations > before {
+                    break;
+                }
+                if iterations > before && self.tally.ends(iterations, asked) && t.ncols() >= asked.count {
                     break;
                 }
                 iterations += 1;
@@ -173,7 +186,11 @@ impl Problem<'_, '_> {
                 let rounding = 10.0 * eps(like.dtype()) * norm;
                 (asked.relative * values[order[at]]).max(asked.absolute / self.plain.size).max(rounding)
             };
-            let share = |at: usize| column_norm(&coupling, at) / (goal(at) * tight).max(f64::MIN_POSITIVE);
+            // The left vector of a value of 0 is any one.
+            let share = |at: usize| match self.is_zero(values[order[at]], norm) {
+                true => 0.0,
+                false => column_norm(&coupling, at) / (goal(at) * tight).max(f64::MIN_POSITIVE),
+            };
             let worst = (0..count).map(share).fold(0.0, f64::max);
             let cancelled = self.tally.tell(iterations, worst * tight);
             let (full, over) = (s.nrows() == 0, iterations >= asked.most);

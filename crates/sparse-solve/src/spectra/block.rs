@@ -3,8 +3,8 @@
 use super::small::{Small, eigh, part, read, to_device};
 use crate::krylov::vectors::random;
 use burn::tensor::{DType, Tensor, TensorData};
-use sparse_ops::Result;
 use sparse_ops::extend::{Exact, sum_dim};
+use sparse_ops::{Result, SparseError};
 
 pub type Block = Tensor<2>;
 
@@ -65,6 +65,37 @@ pub fn lengths<const N: usize>(list: [&Block; N]) -> [Vec<f64>; N] {
     read(squares.each_ref()).map(|own| (0..own.ncols()).map(|at| own[(0, at)].max(0.0).sqrt()).collect())
 }
 
+/// Each column divided by its largest absolute value.
+pub fn evened(a: Block) -> Block {
+    if a.dims().contains(&0) {
+        return a;
+    }
+    let most = a.clone().abs().max_dim(0);
+    a / most.clone().mask_fill(most.equal_scalar(0.0), 1.0)
+}
+
+/// The length of each column, whose squares need not be in range.
+pub fn lengths_of_any(a: &Block) -> Vec<f64> {
+    if a.dims().contains(&0) {
+        return vec![0.0; a.dims()[1]];
+    }
+    let most = a.clone().abs().max_dim(0);
+    let [squares, most] = read([&squares(&evened(a.clone())), &most]);
+    (0..most.ncols()).map(|at| squares[(0, at)].max(0.0).sqrt() * most[(0, at)]).collect()
+}
+
+/// # Errors
+///
+/// `invalid` if a diagonal element of `W^T B W` is negative by more than rounding.
+pub fn check_positive(op: &'static str, w: &Block, mass: Option<&Block>, gram: &Small) -> Result<()> {
+    let Some(mass) = mass.filter(|_| (0..gram.nrows()).any(|at| gram[(at, at)] < 0.0)) else { return Ok(()) };
+    let [of_w, of_mass] = lengths([w, mass]);
+    match (0..gram.nrows()).any(|at| gram[(at, at)] < -10.0 * eps(w.dtype()) * of_w[at] * of_mass[at]) {
+        true => Err(SparseError::invalid(op, "the mass must be positive definite, got another one")),
+        false => Ok(()),
+    }
+}
+
 /// Side by side.
 pub fn join(a: Block, b: Block) -> Block {
     match (a.dims()[1], b.dims()[1]) {
@@ -113,6 +144,7 @@ pub fn svqb(op: &'static str, w: Block, mass: Option<Block>, at: usize) -> Resul
 /// The same where `W^T B W` is known.
 pub fn svqb_with(op: &'static str, w: Block, mass: Option<Block>, gram: &Small, at: usize) -> Result<Orthonormal> {
     super::small::check_finite(op, gram, at)?;
+    check_positive(op, &w, mass.as_ref(), gram)?;
     let k = gram.nrows();
     let tiny = eps(w.dtype());
     let sizes: Vec<f64> = (0..k).map(|i| gram[(i, i)].max(0.0).sqrt()).collect();

@@ -55,6 +55,9 @@ pub fn symmetric(pencil: &Pencil<'_, '_>, which: Which) -> Result<(Vec<f64>, Blo
         return Err(SparseError::invalid(op, "the mass must be positive definite, got another one"));
     };
     let (values, vectors) = eigh(op, &(inverse.transpose() * &a * &inverse))?;
+    if pencil.b.is_none() {
+        pencil.plain.saw(values.iter().fold(0.0f64, |most, value| most.max(value.abs())));
+    }
     let order = wanted(&values, which, pencil.asked.count);
     let vectors = &inverse * columns(&vectors, &order);
     let vectors = basis.map_or(vectors.clone(), |basis| basis * &vectors);

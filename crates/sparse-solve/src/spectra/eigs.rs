@@ -150,7 +150,10 @@ impl EigsConfig {
         }
         let tally = Tally::new(hints.progress);
         let width = self.block.max(1);
-        let size = self.basis.unwrap_or((2 * self.count + 10).max(24)).max(self.count + 2 + 3 * width);
+        let size = self
+            .basis
+            .unwrap_or(self.count.saturating_mul(2).saturating_add(10).max(24))
+            .max(self.count.saturating_add(2).saturating_add(width.saturating_mul(3)));
         let inverse: Option<Operator> = match (self.which, hints.inverse) {
             (Which::Near(_), Some(inverse)) => Some(inverse.without_tape() * plain.size),
             (Which::Near(sigma), None) => Some(inner::general(OP, &plain.a, sigma / plain.size, &plain.like)),

@@ -140,8 +140,8 @@ impl EigshConfig {
     /// # Errors
     ///
     /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if a hint does
-    /// not fit; `invalid` if the mass is not symmetric and positive definite, and for `Lanczos` with a mass but without
-    /// [`Which::Near`].
+    /// not fit; `invalid` if products show that the mass is not symmetric and positive definite, and for `Lanczos` with
+    /// a mass but without [`Which::Near`].
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<Eigenpairs> {
         let clock = clock();
         let n = a.dims()[0];
@@ -180,7 +180,10 @@ impl EigshConfig {
             b: pencil.b.clone(),
             preconditioner: hints.preconditioner.map(LinearOperator::without_tape),
             inverse: match (hints.inverse, self.which) {
-                (Some(inverse), Which::Near(sigma)) => Some((inverse.without_tape(), sigma)),
+                // With others than eigenvectors left out it is not the inverse of the rest.
+                (Some(inverse), Which::Near(sigma)) if pencil.deflated.is_none() => {
+                    Some((inverse.without_tape(), sigma))
+                }
                 _ => None,
             },
             count: self.count,
@@ -218,13 +221,14 @@ impl EigshConfig {
             other => other,
         };
         let basis = lanczos::basis_size(self.basis, self.count, self.block);
-        if room <= basis.max(5 * self.count) {
+        if room <= basis.max(self.count.saturating_mul(5)) {
             let (values, vectors) = dense::symmetric(pencil, which)?;
             return Ok(Found { values, vectors, stopped: Stopped::Converged, iterations: 0 });
         }
         let start = hints.start.as_ref().map(|start| start.clone().inner());
         if self.method == EigshMethod::Lobpcg {
-            let preconditioner = hints.preconditioner.map(LinearOperator::without_tape);
+            // Of the divided matrix.
+            let preconditioner = hints.preconditioner.map(|own| own.without_tape() * size);
             return lobpcg::run(pencil, which == Which::Largest, preconditioner.as_ref(), start);
         }
         let inverse: Option<Operator> = match (which, hints.inverse) {

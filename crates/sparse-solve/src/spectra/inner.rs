@@ -6,7 +6,7 @@ use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::{Device, Tensor};
-use sparse_ops::extend::Exact;
+use sparse_ops::extend::{Exact, is_gpu};
 use sparse_ops::{Result, SparseError};
 
 /// `x` with `A x = b`, to almost all digits.
@@ -57,6 +57,7 @@ impl LinearOperator for Inverse {
         let [n, width] = x.dims();
         // Errors of the solves are errors of the eigenvalues.
         let relative = 100.0 * eps(x.dtype());
+        let every = if is_gpu(&x.device()) { 10 } else { 1 };
         let problem = Problem {
             a: &self.a,
             preconditioner: self.preconditioner.as_ref(),
@@ -65,7 +66,7 @@ impl LinearOperator for Inverse {
             relative: vec![relative; width],
             absolute: 0.0,
             most: n.saturating_mul(10).clamp(100, 20_000),
-            every: 1,
+            every,
         };
         let outcome = krylov::run(&self.method, problem, None)?;
         if let Some(trouble) = outcome.trouble {

@@ -1,13 +1,14 @@
 //! Thick-restart Lanczos.
 
-use super::block::{Block, eps, gram, scaled};
+use super::block::{Block, eps, gram, lengths, scaled, times};
 use super::dense::wanted;
 use super::pencil::{Found, Pencil};
 use super::report::Which;
-use super::small::{Small, column_norm, columns, eigh, read};
+use super::small::{Small, check_finite, column_norm, columns, eigh, read};
 use super::space::{self, Basis, Proof, Verdict};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
+use faer::linalg::solvers::Solve;
 use sparse_ops::Result;
 
 /// How often the true residuals may be larger than the estimates said.
@@ -15,7 +16,8 @@ const TRIES: usize = 6;
 
 /// How many vectors are kept.
 pub fn basis_size(asked: Option<usize>, count: usize, block: usize) -> usize {
-    asked.unwrap_or((2 * count + 8).max(24)).max(count + 3 * block.max(1))
+    let least = count.saturating_add(block.max(1).saturating_mul(3));
+    asked.unwrap_or(count.saturating_mul(2).saturating_add(8).max(24)).max(least)
 }
 
 /// The eigenvalues of `A`, or with an inverse of `A - sigma B` those of `A v = l B v` near `sigma` by `l = sigma + 1 /
@@ -33,10 +35,15 @@ pub fn run(
 ) -> Result<Found> {
     let (asked, op) = (pencil.asked, pencil.op());
     let room = pencil.n() - pencil.left_out();
+    let correction = inverse.map(|inverse| correction(pencil, inverse)).transpose()?.flatten();
     let apply = |x: &Block| -> Result<Block> {
         let Some(inverse) = inverse else { return pencil.apply(x) };
         pencil.tally.products.set(pencil.tally.products.get() + x.dims()[1]);
-        inverse.try_apply(pencil.mass(x)?.unwrap_or_else(|| x.clone()))
+        let out = inverse.try_apply(pencil.mass(x)?.unwrap_or_else(|| x.clone()))?;
+        Ok(match (&correction, &pencil.deflated) {
+            (Some(own), Some([_, image])) => out.clone() - own.clone().matmul(gram(image, &out)),
+            _ => out,
+        })
     };
     let mass = |x: &Block| -> Result<Block> { pencil.mass(x).map(|image| image.unwrap_or_else(|| x.clone())) };
     let project = |x: Block| pencil.project(x);
@@ -47,7 +54,7 @@ pub fn run(
         blocks: vec![],
         room,
         rows: pencil.n(),
-        seed: asked.seed + 2,
+        seed: asked.seed.wrapping_add(2),
     };
     let inner = if inverse.is_some() { Which::Magnitude } else { which };
     let (mut tight, mut tries, mut proof) = (1.0, 0, Proof::default());
@@ -108,7 +115,30 @@ pub fn run(
         }
         Ok(Verdict::Restart(best))
     };
-    space::run(basis, &apply, start, (size, width), &pencil.plain.like, &mut judge)
+    space::run(basis, &apply, start, (size, width), &pencil.plain.like, (asked, pencil.tally), &mut judge)
+}
+
+/// `Z (Y^T B Z)^-1` with `Z = (A - sigma B)^-1 B Y` of what is left out: with it, the inverse is that of `A - sigma B`
+/// on the rest. `None` where `Y` are eigenvectors: then it is so without it.
+///
+/// # Errors
+///
+/// Those of the products; `invalid` if there is no such inverse.
+fn correction(pencil: &Pencil<'_, '_>, inverse: &Operator) -> Result<Option<Block>> {
+    let Some([y, image]) = &pencil.deflated else { return Ok(None) };
+    let product = pencil.apply(y)?;
+    let off = product.clone() - image.clone().matmul(gram(y, &product));
+    let [off, product, image_size] = lengths([&off, &product, image]);
+    let norm = pencil.plain.norm.get();
+    if (0..off.len()).all(|at| off[at] <= 1e-5 * product[at].max(norm * image_size[at])) {
+        return Ok(None);
+    }
+    let z = inverse.try_apply(image.clone())?;
+    let [inner] = read([&gram(image, &z)]);
+    check_finite(pencil.op(), &inner, 0)?;
+    let inner = inner.partial_piv_lu().solve(Small::identity(inner.nrows(), inner.nrows()));
+    check_finite(pencil.op(), &inner, 0)?;
+    Ok(Some(times(&z, &inner)))
 }
 
 /// Values, vectors, and their products with `A` and `B`, in the space of some combinations.

@@ -1,6 +1,6 @@
 //! Locally optimal block preconditioned conjugate gradients.
 
-use super::block::{Block, gram, join, pick, random_block, svqb, svqb_with, times};
+use super::block::{Block, evened, gram, join, pick, random_block, svqb, svqb_with, times};
 use super::pencil::{Found, Pencil};
 use super::small::{Small, above, beside, check_finite, columns, diagonal, eigh, inverse_factor, part, read};
 use crate::krylov::watch::Stopped;
@@ -10,6 +10,8 @@ use sparse_ops::{Result, SparseError};
 
 /// After so many iterations the products are made anew.
 const REFRESH: usize = 12;
+/// So many columns beside a start are random.
+const RANDOM: usize = 2;
 /// So many iterations may gain nothing.
 const PATIENCE: usize = 100;
 
@@ -64,7 +66,10 @@ pub fn run(
 ) -> Result<Found> {
     let asked = pencil.asked;
     let room = pencil.n() - pencil.left_out();
-    let width = asked.basis.unwrap_or(asked.count).clamp(asked.count, room);
+    // A start may be other eigenvectors: random columns beside it find better ones.
+    let started = start.as_ref().is_some_and(|start| start.dims()[1] > 0);
+    let least = if started { asked.count.saturating_add(RANDOM).min(room) } else { asked.count };
+    let width = asked.basis.unwrap_or(least).clamp(least, room);
     let mut basis = first(pencil, start, width)?;
     let [mut h] = read([&gram(&basis.v, &basis.image)]);
     check_finite(pencil.op(), &h, 0)?;
@@ -83,12 +88,17 @@ pub fn run(
         }
         let wanted = &shares[..asked.count];
         let worst = wanted.iter().copied().fold(0.0, f64::max);
-        if worst < 0.95 * best {
+        if worst < 0.95 * best || started && best <= 1.0 && worst > 1.0 {
             (best, best_at) = (worst, iterations);
         }
         let (cancelled, done) = (pencil.tally.tell(iterations, worst), worst <= 1.0);
+        // A column that is far from an eigenvector may become a better one than those that have converged.
+        let next = asked.count;
+        let proved = !started
+            || shares.get(next).is_none_or(|share| *share <= 1.0)
+            || iterations >= 2 && residuals[next][0] <= 0.25 * (values[next] - values[next - 1]).abs();
         let stuck = iterations - best_at > PATIENCE;
-        if fresh && (done || cancelled || stuck || iterations >= asked.most) {
+        if fresh && (done && proved || cancelled || stuck || iterations >= asked.most) {
             break match (done, cancelled, stuck) {
                 (true, ..) => Stopped::Converged,
                 (_, true, _) => Stopped::Cancelled,
@@ -96,12 +106,12 @@ pub fn run(
                 _ => Stopped::Iterations,
             };
         }
-        if done || cancelled || stuck || iterations >= asked.most || iterations % REFRESH == REFRESH - 1 {
+        if done && proved || cancelled || stuck || iterations >= asked.most || iterations % REFRESH == REFRESH - 1 {
             // With products made anew: what is kept drifts away.
             if !fresh {
                 (basis, h, values) = refresh(pencil, basis, width, largest)?;
                 fresh = true;
-                if done || cancelled || stuck || iterations >= asked.most {
+                if done && proved || cancelled || stuck || iterations >= asked.most {
                     continue;
                 }
             }
@@ -145,11 +155,12 @@ fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<
     let like = &pencil.plain.like;
     let size = |count| [pencil.n(), count];
     let mut v = start.unwrap_or_else(|| Tensor::zeros(size(0), (&like.device(), like.dtype())));
-    v = if v.dims()[1] > width { v.narrow(1, 0, width) } else { v };
+    let most = width.saturating_sub(RANDOM).max(1);
+    v = evened(if v.dims()[1] > most { v.narrow(1, 0, most) } else { v });
     // Random columns are independent but for a chance of almost 0.
     for seed in 0..5 {
         let missing = width - v.dims()[1];
-        v = join(v, random_block(pencil.asked.seed + 2 + seed, size(missing), like));
+        v = join(v, random_block(pencil.asked.seed.wrapping_add(2 + seed), size(missing), like));
         v = pencil.project(v);
         let mut mass = pencil.mass(&v)?;
         for _ in 0..2 {

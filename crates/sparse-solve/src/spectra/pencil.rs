@@ -1,6 +1,6 @@
 //! What an iteration sees: the matrices without the tape, and when a pair is good enough.
 
-use super::block::{Block, eps, gram, lengths, random_block, scaled, svqb};
+use super::block::{Block, check_positive, eps, evened, gram, lengths, random_block, scaled, svqb};
 use super::report::SpectrumHints;
 use super::small::{check_finite, read};
 use crate::krylov::watch::{Progress, Stopped};
@@ -65,21 +65,37 @@ pub struct Tally<'a> {
     pub products: Cell<usize>,
     progress: RefCell<Option<Progress<'a>>>,
     cancelled: Cell<bool>,
+    /// What was told last.
+    worst: Cell<f64>,
 }
 
 impl<'a> Tally<'a> {
     pub fn new(progress: Option<Progress<'a>>) -> Self {
-        Self { products: Cell::new(0), progress: RefCell::new(progress), cancelled: Cell::new(false) }
+        Self {
+            products: Cell::new(0),
+            progress: RefCell::new(progress),
+            cancelled: Cell::new(false),
+            worst: Cell::new(f64::INFINITY),
+        }
     }
 
     /// Whether it ends here.
     pub fn tell(&self, iteration: usize, worst: f64) -> bool {
+        self.worst.set(worst);
+        if self.cancelled.get() {
+            return true;
+        }
         if let Some(progress) = self.progress.borrow_mut().as_mut()
             && !progress(iteration, worst)
         {
             self.cancelled.set(true);
         }
         self.cancelled.get()
+    }
+
+    /// Whether an iteration ends it before the residuals are looked at; it is told with the last ones.
+    pub fn ends(&self, iteration: usize, asked: &Asked) -> bool {
+        iteration >= asked.most || self.tell(iteration, self.worst.get())
     }
 }
 
@@ -216,10 +232,12 @@ impl<'a, 'p> Pencil<'a, 'p> {
             let probe = random_block(1, [n, 2], &plain.like);
             let image = b.try_apply(probe.clone())?;
             check_symmetric(op, "the mass", &probe, &image, plain.like.dtype())?;
+            let [own] = read([&gram(&probe, &image)]);
+            check_positive(op, &probe, Some(&image), &own)?;
         }
         let mut pencil = Self { asked, plain, tally, b, deflated: None };
         if let Some(y) = hints.deflate.as_ref().filter(|y| y.dims()[1] > 0) {
-            let mut y = y.clone().inner();
+            let mut y = evened(y.clone().inner());
             let mut mass = pencil.mass(&y)?;
             for _ in 0..2 {
                 let found = svqb(op, y, mass, 0)?;

@@ -36,7 +36,8 @@ pub struct SpectrumHints<'a> {
     pub start: Option<Tensor<2>>,
     /// Vectors `[n, any]` that are left out: the others are orthogonal to `B` times these.
     pub deflate: Option<Tensor<2>>,
-    /// Called after each iteration with the largest residual by what it may be; `false` ends it.
+    /// Called after each iteration with the largest residual by what it may be, of the last restart if there are such
+    /// (infinite before the first one); `false` ends it.
     pub progress: Option<Progress<'a>>,
 }
 

@@ -1,6 +1,7 @@
 //! Block Krylov spaces that are restarted with a part of themselves.
 
-use super::block::{Block, Orthonormal, eps, gram, join, random_block, svqb_with, times};
+use super::block::{Block, Orthonormal, check_positive, eps, evened, gram, join, random_block, svqb_with, times};
+use super::pencil::{Asked, Tally};
 use super::small::{Small, above, beside, column_norm, part, read};
 use burn::tensor::Tensor;
 use sparse_ops::Result;
@@ -65,6 +66,7 @@ impl Basis<'_> {
             let none = || Tensor::zeros([0, w.dims()[1]], (&w.device(), w.dtype()));
             let parts = if parts.is_empty() { none() } else { Tensor::cat(parts, 0) };
             let [parts, mut own] = read([&parts, &gram(&w, mass.as_ref().unwrap_or(&w))]);
+            check_positive(self.op, &w, mass.as_ref(), &own)?;
             let mut left = 1.0f64;
             for j in 0..own.ncols() {
                 let size = own[(j, j)].max(0.0).sqrt();
@@ -99,7 +101,7 @@ impl Basis<'_> {
             if room == 0 || out.dims()[1] > 0 {
                 break;
             }
-            self.seed += 1;
+            self.seed = self.seed.wrapping_add(1);
             (_, Orthonormal { q: out, .. }) =
                 self.orthogonalised(random_block(self.seed, [self.rows, room], like), iteration)?;
         }
@@ -127,6 +129,7 @@ pub enum Verdict<T> {
 }
 
 /// Extends the space to `most_cols` vectors and asks what to do, until it is done (Stewart 2001; Wu and Simon 2000).
+/// Of a start at most half as many columns are used.
 /// `judge` must end it: it is told how many iterations there were.
 ///
 /// # Errors
@@ -138,10 +141,14 @@ pub fn run<'a, T>(
     start: Option<Block>,
     (most_cols, width): (usize, usize),
     like: &Block,
+    (asked, tally): (&Asked, &Tally<'_>),
     judge: &mut dyn FnMut(&Decomposition<'a>) -> Result<Verdict<T>>,
 ) -> Result<T> {
     let mut first = match start {
-        Some(start) if start.dims()[1] > 0 => basis.orthogonalised(start, 0)?.1.q,
+        Some(start) if start.dims()[1] > 0 => {
+            let count = start.dims()[1].min((most_cols / 2).max(width));
+            basis.orthogonalised(evened(start.narrow(1, 0, count)), 0)?.1.q
+        }
         _ => Tensor::zeros([basis.rows, 0], (&like.device(), like.dtype())),
     };
     if first.dims()[1] < width {
@@ -153,10 +160,14 @@ pub fn run<'a, T>(
     let empty = || Small::zeros(0, 0);
     let mut all = Decomposition { basis, t: empty(), s: empty(), iterations: 0 };
     loop {
+        let before = all.iterations;
         loop {
             let next = all.basis.blocks.last().expect("a basis has blocks").clone();
             let (count, cols) = (next.dims()[1], all.basis.cols());
-            if count == 0 || cols > most_cols && all.t.ncols() > 0 {
+            if count == 0 || cols > most_cols && all.iterations > before {
+                break;
+            }
+            if all.iterations > before && tally.ends(all.iterations, asked) && all.t.ncols() >= asked.count {
                 break;
             }
             all.iterations += 1;

@@ -2,7 +2,7 @@
 
 use super::adjoint::{Adjoint, Second, on_tape};
 use super::bidiagonal::{Problem, Triplets};
-use super::block::{Block, gram, random_block, scaled};
+use super::block::{Block, eps, gram, random_block, scaled};
 use super::outcome::{check_report, clock, gradient_tolerance, most, report};
 use super::pencil::{Asked, Plain, Tally};
 use super::report::{SpectrumHints, SpectrumReport, Which};
@@ -11,7 +11,7 @@ use crate::operator::{LinearOperator, Operator, check_sizes};
 use burn::config::Config;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::same_elements;
+use sparse_ops::extend::{associate, same_elements};
 use sparse_ops::{Result, SparseError};
 
 const OP: &str = "svds";
@@ -33,12 +33,13 @@ pub struct SingularTriplets {
 ///
 /// By Lanczos bidiagonalisation that is restarted with the triplets that are wanted (Baglama and Reichel 2005), so
 /// small values keep their digits: `A^T A` is not made. A triplet has converged when `|(A v - s u, A^T u - s v)| <=
-/// max(relative s, absolute, 10 eps (|A| + s))`. The sign is that of the product of `v` with a fixed random vector.
+/// max(relative s, absolute, 10 eps (|A| + s))`. Of a value of 0 (up to `10 eps |A|`) only `A v` is looked at, and `u`
+/// is any vector that is orthogonal to the others. The sign is that of the product of `v` with a fixed random vector.
 ///
 /// Backward, by the implicit function: `d s = u^T dA v`; of the vectors it is that of the eigenvectors `(u, v)` of
 /// `[[0, A], [A^T, 0]]`, as in [`EigshConfig`](crate::EigshConfig): one solve by `Minres` for all columns. Values that
-/// are equal have no derivative each; a loss of `U f(S) V^T` with all of their vectors has one. A value of 0 has no
-/// gradient of its vectors.
+/// are equal have no derivative each; a loss of `U f(S) V^T` with all of their vectors has one. The
+/// vectors of a value of 0 have a gradient of 0.
 ///
 /// Cost of an iteration: a product with `A` and one with `A^T`. (`scipy.sparse.linalg.svds`.)
 ///
@@ -153,7 +154,7 @@ impl SvdsConfig {
         let smallest = self.which == Which::Smallest;
         let problem = Problem { asked: &asked, plain: &plain, tally: &tally, a: a_tall, transposed, smallest };
         let width = self.block.max(1);
-        let size = self.basis.unwrap_or((2 * self.count + 8).max(24)).max(self.count + 3 * width);
+        let size = super::lanczos::basis_size(self.basis, self.count, width);
         let found = match small <= size {
             true => problem.dense()?,
             false => problem.run(start, (size, width))?,
@@ -171,12 +172,13 @@ impl SvdsConfig {
             norm: plain.norm.get() * plain.size,
         };
         let values = values.iter().map(|value| value * plain.size).collect();
-        triplets_on_tape(a, second, [left, right], values, report)
+        let errors = report.residuals.clone();
+        triplets_on_tape(a, second, [left, right], (values, errors), report)
     }
 }
 
 /// Triplets on the tape of `A V` and `A^T U`: the eigenpairs `(u, v) / sqrt(2)` of `[[0, A], [A^T, 0]]`, with the
-/// others `(u, -v) / sqrt(2)` known as well.
+/// others `(u, -v) / sqrt(2)` known as well. `errors` are how wrong the values may be, beside rounding.
 ///
 /// # Errors
 ///
@@ -185,7 +187,7 @@ pub fn triplets_on_tape(
     a: &dyn LinearOperator,
     second: Second,
     [left, right]: [Block; 2],
-    values: Vec<f64>,
+    (values, errors): (Vec<f64>, Vec<f64>),
     report: SpectrumReport,
 ) -> Result<SingularTriplets> {
     let [rows, cols] = a.dims();
@@ -201,6 +203,8 @@ pub fn triplets_on_tape(
     let vectors = vectors.mul_scalar(root);
     let transposed = a.try_transposed()?;
     let both = Both { a, transposed: &transposed };
+    let zero = 10.0 * eps(vectors.dtype()) * second.norm;
+    let zeros: Vec<f64> = values.iter().map(|value| if *value <= zero { 1.0 } else { 0.0 }).collect();
     let adjoint = Adjoint {
         second,
         a: both.without_tape(),
@@ -208,13 +212,26 @@ pub fn triplets_on_tape(
         preconditioner: None,
         inverse: None,
         count: values.len(),
-        errors: [report.residuals.clone(), report.residuals.clone()].concat(),
+        errors: [errors.clone(), errors].concat(),
         values: values.iter().copied().chain(values.iter().map(|value| -value)).collect(),
         mass: vectors.clone(),
         vectors,
         deflated: None,
     };
+    let fixed = adjoint.vectors.clone().narrow(1, 0, values.len());
     let (values, vectors) = on_tape(&both, None, adjoint)?;
+    let vectors = match zeros.contains(&1.0) {
+        // Vectors of values of 0 may be others.
+        true => {
+            let constant = match vectors.device().is_autodiff() {
+                true => associate(scaled(&fixed, &zeros), &vectors.device()),
+                false => scaled(&fixed, &zeros),
+            };
+            let kept: Vec<f64> = zeros.iter().map(|zero| 1.0 - zero).collect();
+            scaled(&vectors, &kept) + constant
+        }
+        false => vectors,
+    };
     let vectors = vectors.mul_scalar(root.recip());
     let [left, right] = [(0, rows), (rows, cols)].map(|(from, count)| vectors.clone().narrow(0, from, count));
     Ok(SingularTriplets { left, values, right, report })

@@ -1,5 +1,6 @@
 //! Eigenvalues and singular values.
 
+mod edges;
 mod general;
 pub mod helpers;
 mod singular;
