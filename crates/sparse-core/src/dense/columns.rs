@@ -43,7 +43,7 @@ pub enum ColumnStep {
 /// Steps, and what is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnPass {
-    /// At most [`MOST`].
+    /// At most 8.
     pub steps: Vec<ColumnStep>,
     /// The steps whose results are given, ascending.
     pub kept: Vec<usize>,

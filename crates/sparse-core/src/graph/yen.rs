@@ -70,6 +70,8 @@ pub fn k_shortest_paths(
             waiting.pop_last();
         }
     }
+    // A search compares other sums than these, so the last bits may differ.
+    found.sort_by_key(|path| order(weights, path));
     Ok(found)
 }
 

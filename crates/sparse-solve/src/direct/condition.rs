@@ -10,7 +10,7 @@ use sparse_ops::extend::expect;
 
 impl Factor {
     /// About the condition number of each system in the 1-norm, `|A| |A^-1|`, from below: the first norm is exact, the
-    /// second one by [`onenormest`](crate::onenormest()) with at most 10 solves. A solution loses about its logarithm
+    /// second one by [`onenormest`](crate::onenormest()) with at most 9 solves. A solution loses about its logarithm
     /// to base 10 in digits. Infinite where the estimate overflows; 0 without rows. No gradient.
     pub fn condition(&self) -> Vec<f64> {
         let [systems, ..] = self.core.structure.sizes;

@@ -77,7 +77,8 @@ impl Factor {
     pub fn try_inv(&self) -> Result<Tensor<2>> {
         const OP: &str = "Factor::inv";
         let [systems, rows, cols] = self.core.structure.sizes;
-        let (elements, limit) = (systems as u128 * rows as u128 * cols as u128, dense_limit() as u128);
+        // The identity is there as well.
+        let (elements, limit) = (systems as u128 * rows as u128 * rows.max(cols) as u128, dense_limit() as u128);
         if elements > limit {
             let hint = "use solve, inverse_diagonal or inverse_on_pattern";
             return Err(SparseError::WouldDensify { op: OP, what: "the inverse", elements, limit, hint });

@@ -6,7 +6,7 @@ use super::host::tensor;
 use super::kind::Factorization;
 use super::plan::{Family, Known, Symbolic};
 use super::structure::Structure;
-use super::system::{Numeric, System};
+use super::system::{Numeric, Place, System, check};
 use burn::tensor::{DType, Device};
 use faer::sparse::linalg::cholesky::SymbolicCholeskyRaw;
 use sparse_ops::extend::{csr_pattern, ints};
@@ -108,6 +108,10 @@ impl Factor {
         if symbolic.len_val() != own.list.len() {
             return Err(wrong("its factor must have the elements of its matrix's order"));
         }
+        check(Place { op: OP, system: None }, &plan, how, &values)?;
+        if own.list.iter().any(|number| !number.is_finite()) {
+            return Err(wrong("the numbers of its factor must be finite"));
+        }
         let numeric = match how {
             Factorization::Cholesky => Numeric::Llt(own.list),
             _ => Numeric::Ldlt(own.list),
@@ -146,6 +150,10 @@ impl Reader<'_> {
         usize::try_from(u64::from_le_bytes(self.eight()?)).ok()
     }
 
+    fn flag(&mut self) -> Option<bool> {
+        self.number().filter(|&number| number <= 1).map(|number| number == 1)
+    }
+
     /// A list that the rest of the file is long enough for.
     fn all<T>(&mut self, count: usize, read: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         if count > self.0.len() / 8 {
@@ -162,6 +170,9 @@ impl Reader<'_> {
         self.all(count, |own| own.eight().map(f64::from_le_bytes))
     }
 }
+
+/// More steps of refinement are no numbers of a user.
+const STEPS: usize = 1000;
 
 struct Saved {
     how: Factorization,
@@ -184,10 +195,13 @@ struct Order {
 impl Saved {
     fn read(input: &mut Reader<'_>) -> Option<Self> {
         let how = *KINDS.get(input.number()?)?;
-        let [batched, double] = [input.number()? != 0, input.number()? != 0];
-        let steps = input.number()?;
+        let [batched, double] = [input.flag()?, input.flag()?];
+        let steps = input.number().filter(|&steps| steps <= STEPS)?;
         let sizes = [input.number()?, input.number()?, input.number()?];
         let [systems, rows, cols] = sizes;
+        if !batched && systems != 1 {
+            return None;
+        }
         let ptr = input.numbers(systems.checked_mul(rows)?.checked_add(1)?)?;
         systems.checked_mul(cols)?;
         let nnz = input.number()?;
@@ -200,11 +214,11 @@ impl Saved {
         if !fits || (how != Factorization::Qr && rows != cols) {
             return None;
         }
-        let factor = match input.number()? {
-            0 => None,
+        let factor = match input.flag()? {
+            false => None,
             _ if !how.is_symmetric() || systems != 1 => return None,
             _ => {
-                let (blocks, order) = (input.number()? != 0, input.numbers(rows)?);
+                let (blocks, order) = (input.flag()?, input.numbers(rows)?);
                 let mut seen = vec![false; rows];
                 for &row in &order {
                     if std::mem::replace(seen.get_mut(row)?, true) {
@@ -215,6 +229,6 @@ impl Saved {
                 Some(Order { blocks, order, list: input.floats(count)? })
             }
         };
-        Some(Self { how, batched, double, steps, sizes, ptr, idx, values, factor })
+        input.0.is_empty().then_some(Self { how, batched, double, steps, sizes, ptr, idx, values, factor })
     }
 }

@@ -143,6 +143,8 @@ impl System {
     }
 
     fn once(&self, b: &Mat<f64>, transposed: bool, par: Par) -> Mat<f64> {
+        // With one column faer adds a partial sum for each thread.
+        let par = if b.ncols() == 1 { Par::Seq } else { par };
         let width = b.ncols();
         match (&self.plan.symbolic, &self.numeric) {
             (Symbolic::Symmetric { symbolic, .. }, numeric) => {
@@ -189,17 +191,19 @@ fn memory(place: Place, need: faer::dyn_stack::StackReq) -> Result<MemBuffer> {
 }
 
 /// Numbers are finite, and of a symmetric matrix equal on both sides of the diagonal but for rounding.
-fn check(place: Place, plan: &Plan, how: Factorization, values: &[f64]) -> Result<()> {
+pub(super) fn check(place: Place, plan: &Plan, how: Factorization, values: &[f64]) -> Result<()> {
+    let largest =
+        |row: usize| values[plan.ptr[row]..plan.ptr[row + 1]].iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    let most: Vec<f64> = (0..plan.rows).map(largest).collect();
     for row in 0..plan.rows {
         let own = plan.ptr[row]..plan.ptr[row + 1];
         if values[own.clone()].iter().any(|value| !value.is_finite()) {
             return Err(place.invalid("the numbers must be finite, got others", row));
         }
         let Symbolic::Symmetric { mirror, .. } = &plan.symbolic else { continue };
-        let most = values[own.clone()].iter().fold(0.0f64, |most, value| most.max(value.abs()));
         for at in own {
             let other = if mirror[at] == usize::MAX { 0.0 } else { values[mirror[at]] };
-            if (values[at] - other).abs() > 1e-6 * most {
+            if (values[at] - other).abs() > 1e-6 * most[row].min(most[plan.idx[at]]) {
                 let what = format!(
                     "{how:?} needs a symmetric matrix, got {:e} and {other:e} on the sides of the diagonal, column {}",
                     values[at], plan.idx[at]
@@ -267,9 +271,18 @@ fn row_of(symbolic: &SymbolicCholesky<usize>, index: usize) -> usize {
 }
 
 fn full_rank(place: Place, own: &QrPlan, qr: &Qr, plan: &Plan, values: &[f64]) -> Result<()> {
-    let size = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    let least = size * f64::EPSILON * plan.rows.max(plan.cols) as f64;
-    let Some((at, _)) = own.diagonal(qr).into_iter().find(|(_, value)| value.is_nan() || value.abs() <= least) else {
+    // A pivot is a share of its own column (of a wide matrix, whose transpose is factored, of its row).
+    let mut squares = vec![0.0f64; if own.wide { plan.rows } else { plan.cols }];
+    let size = values.iter().fold(0.0f64, |most, value| most.max(value.abs())).max(f64::MIN_POSITIVE);
+    for row in 0..plan.rows {
+        for at in plan.ptr[row]..plan.ptr[row + 1] {
+            squares[if own.wide { row } else { plan.idx[at] }] += (values[at] / size).powi(2);
+        }
+    }
+    let share = f64::EPSILON * plan.rows.max(plan.cols) as f64 * size;
+    let least = |at: usize| share * squares[at].sqrt();
+    let dependent = |&(at, value): &(usize, f64)| value.is_nan() || value.abs() <= least(at);
+    let Some((at, _)) = own.diagonal(qr).into_iter().find(dependent) else {
         return Ok(());
     };
     if own.wide {

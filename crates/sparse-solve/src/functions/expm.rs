@@ -104,8 +104,11 @@ pub fn try_expm_multiply_grid<P: Pattern, const D: usize>(
     let plain = plain(a);
     let (shifted, dtype) = (Shifted::of(OP, &plain)?, b.dtype());
     let first = run(a, &plain, b, Plan::new(OP, shifted, start, dtype)?)?;
-    let plan = Plan::new(OP, shifted, (stop - start) / (num - 1).max(1) as f64, dtype)?;
     let mut list = vec![first];
+    if num == 1 {
+        return Ok(list);
+    }
+    let plan = Plan::new(OP, shifted, (stop - start) / (num - 1) as f64, dtype)?;
     while list.len() < num {
         let last = list.last().expect("it begins with one").clone();
         list.push(run(a, &plain, last, plan)?);

@@ -145,8 +145,8 @@ impl FixedPointConfig {
         let u = match equation.eval_on_tape(theta, u.clone()) {
             None => constant(u, tape.as_ref()),
             Some(on) => {
-                // The value is used by differences only, and the adjoint solve has none.
-                let (value, device) = (u.clone(), u.device());
+                // A method with transposed products asks for the tangent itself, too: by differences from this value.
+                let (value, device) = (on.clone().inner(), u.device());
                 let tangent = Tangent { equation, u: u.clone(), value, transposed: false, fixed_point: true };
                 on_tape(u, on, adjoint(&self.gradient, &Operator::new(tangent), None, &device)?, 1.0)
             }

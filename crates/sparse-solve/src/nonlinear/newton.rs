@@ -206,7 +206,7 @@ impl NewtonConfig {
                 };
                 let [own] = sizes([&column(at_next.clone())]);
                 // Not of what is no number.
-                let better = own <= (1.0 - ARMIJO * share) * size;
+                let better = own < size && own <= (1.0 - ARMIJO * share) * size;
                 let whole = share == 1.0;
                 share *= 0.5;
                 better.then_some(Ok((next, at_next, own, whole)))
