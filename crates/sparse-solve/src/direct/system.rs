@@ -203,7 +203,7 @@ pub(super) fn check(place: Place, plan: &Plan, how: Factorization, values: &[f64
         let Symbolic::Symmetric { mirror, .. } = &plan.symbolic else { continue };
         for at in own {
             let other = if mirror[at] == usize::MAX { 0.0 } else { values[mirror[at]] };
-            if (values[at] - other).abs() > 1e-6 * most[row].min(most[plan.idx[at]]) {
+            if (values[at] - other).abs() > 1e-6 * most[row].sqrt() * most[plan.idx[at]].sqrt() {
                 let what = format!(
                     "{how:?} needs a symmetric matrix, got {:e} and {other:e} on the sides of the diagonal, column {}",
                     values[at], plan.idx[at]

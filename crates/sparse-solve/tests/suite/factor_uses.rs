@@ -187,6 +187,14 @@ fn saved_and_loaded() {
         std::fs::write(&path, &wrong).unwrap();
         let _ = Factor::load(&path, &device);
     }
+    for (at, number) in [(16, 2u64), (32, u64::MAX)] {
+        let mut wrong = bytes.clone();
+        wrong[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        std::fs::write(&path, &wrong).unwrap();
+        assert_eq!(Factor::load(&path, &device).err().unwrap().kind(), "invalid", "{number} at {at}");
+    }
+    std::fs::write(&path, [&bytes[..], &[0; 8]].concat()).unwrap();
+    assert_eq!(Factor::load(&path, &device).err().unwrap().kind(), "invalid", "bytes after the end");
     told(Factor::load(folder.join("none"), &device), "invalid", "none");
     told(batch.save(folder.join("none").join("factor")), "invalid", "none");
     std::fs::remove_dir_all(&folder).unwrap();

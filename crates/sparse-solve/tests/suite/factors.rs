@@ -249,8 +249,16 @@ fn what_they_refuse() {
     for how in [Factorization::Cholesky, Factorization::Ldlt] {
         let one_sided = a([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.0, 2.0]]);
         told(try_factorize(&one_sided, how), "invalid", "column 2 in row 1");
+        // Large beside the elements of its column, small beside those of its row.
+        let far = a([[1e10, 1e3, 0.0], [0.0, 1e-6, 0.0], [0.0, 0.0, 2.0]]);
+        told(try_factorize(&far, how), "invalid", "column 1 in row 0");
         told(try_factorize(&CsrTensor::<2>::zeros([2, 3], &device), how), "shape_mismatch", "square");
     }
+    // Columns of any size have full rank.
+    let scaled = a([[1e25, 0.0, 0.0], [0.0, 1e-3, 0.0], [0.0, 0.0, 1e-20]]);
+    assert!(try_factorize(&scaled, Factorization::Qr).is_ok());
+    let tall = CsrTensor::<2>::from_triplets(&[0], &[0], &[1.0f32], [200_000, 1], &device).unwrap();
+    told(factorize(&tall, Factorization::Qr).try_inv(), "would_densify", "inverse");
     let indefinite = a([[4.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 2.0]]);
     told(try_factorize(&indefinite, Factorization::Cholesky), "invalid", "not positive (Lu takes any) in row 1");
     assert_eq!(factorize(&indefinite, Factorization::Ldlt).slogdet().0, [-1.0]);

@@ -168,8 +168,10 @@ proptest! {
         weights in numbers(9),
         input in prop::collection::vec(-1.0f64..1.0, 6),
         window in prop::sample::select(&[0usize, 1, 3][..]),
+        method in prop::sample::select(&[Method::Gmres { restart: 50 }, Method::BiCg, Method::Lsmr][..]),
         pick in 0usize..4,
     ) {
+        let exact = || SolverConfig { method, ..exact() };
         let weights: Vec<f64> = weights.iter().map(|own| own * 0.15 + 0.01).collect();
         let ids: Vec<i64> = (0..9).collect();
         let (rows, cols): (Vec<i64>, Vec<i64>) = ids.iter().map(|id| (id / 3, id % 3)).unzip();
