@@ -64,7 +64,9 @@ impl Run<'_> {
         let most = tolerance(self.dtype) * if self.dtype == F64 { 1.0001 } else { 2.0 };
         let stopped = solution.report.stopped;
         let good = stopped == Stopped::Converged || NORMAL.contains(&self.method);
-        (!good || !(residual <= most)).then(|| format!("{what}: {stopped:?} {residual:e}"))
+        // Not of what is no number.
+        let near = residual <= most;
+        (!good || !near).then(|| format!("{what}: {stopped:?} {residual:e}"))
     }
 
     fn check(&self) {
