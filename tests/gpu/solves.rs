@@ -42,8 +42,10 @@ fn agree_with_the_cpu_and_read_little() {
     ] {
         let ((x, grad, iterations), (want, want_grad, _)) = (solved(method, &gpu()), solved(method, &Device::flex()));
         assert!(iterations > 10, "{method:?}: {iterations}");
+        // Of least squares the residual is that of the normal equations, whose condition is the square.
+        let near = if method == Method::Lsmr { 5e-2 } else { 1e-2 };
         for (got, want) in x.iter().zip(&want).chain(grad.iter().zip(&want_grad)) {
-            assert!((got - want).abs() <= 1e-2 * (1.0 + want.abs()), "{method:?}: {got} {want}");
+            assert!((got - want).abs() <= near * (1.0 + want.abs()), "{method:?}: {got} {want}");
         }
     }
 }
