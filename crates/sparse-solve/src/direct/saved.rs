@@ -4,7 +4,7 @@ use super::core::Core;
 use super::factor::Factor;
 use super::host::tensor;
 use super::kind::Factorization;
-use super::plan::{Family, Known, Symbolic};
+use super::plan::{Known, Symbolic};
 use super::structure::Structure;
 use super::system::{Numeric, Place, System, check};
 use burn::tensor::{DType, Device};
@@ -91,13 +91,8 @@ impl Factor {
         let list = |list: Vec<usize>| list.into_iter().map(|at| at as i64).collect::<Vec<_>>();
         let (ptr, idx) = (ints(list(ptr), [counts[0]], device), ints(list(idx), [counts[1]], device));
         let pattern = csr_pattern(OP, ptr, idx, &shape)?;
-        let family = match how {
-            Factorization::Lu => Family::Lu,
-            Factorization::Qr => Family::Qr,
-            _ => Family::Symmetric,
-        };
         let known = factor.as_ref().map(|own| Known { order: &own.order, blocks: own.blocks });
-        let structure = Arc::new(Structure::new(OP, &pattern, sizes, family, known)?);
+        let structure = Arc::new(Structure::new(OP, &pattern, sizes, how.family(), known)?);
         let dtype = if double { DType::F64 } else { DType::F32 };
         let values_tensor = tensor(values.clone(), [counts[1], 1], device, dtype);
         let kept = factor.zip(structure.plans.first().and_then(|(plan, _)| plan.clone()));

@@ -46,6 +46,17 @@ impl Derived for Kept {
 #[derive(PartialEq, Eq)]
 struct Of(Family);
 
+impl Factorization {
+    /// What its factors share with those of others.
+    pub(super) fn family(self) -> Family {
+        match self {
+            Self::Cholesky | Self::Ldlt => Family::Symmetric,
+            Self::Lu => Family::Lu,
+            Self::Qr => Family::Qr,
+        }
+    }
+}
+
 impl Structure {
     /// Kept with the pattern, which must be coalesced.
     ///
@@ -58,11 +69,7 @@ impl Structure {
         sizes: [usize; 3],
         how: Factorization,
     ) -> Result<Arc<Self>> {
-        let family = match how {
-            Factorization::Cholesky | Factorization::Ldlt => Family::Symmetric,
-            Factorization::Lu => Family::Lu,
-            Factorization::Qr => Family::Qr,
-        };
+        let family = how.family();
         kept(pattern, Of(family), || Kept(Self::new(op, pattern, sizes, family, None).map(Arc::new))).0
     }
 

@@ -133,7 +133,6 @@ impl Inverse<'_> {
     pub(super) fn element(&self, row: usize, col: usize) -> Option<f64> {
         // The inverse of `A` is that of `A^T`, transposed.
         let (row, col) = (self.factors.of_row[col], self.factors.of_col[row]);
-        let (row, col) = (row, col);
         let (lists, values, at, other) = match row.cmp(&col) {
             std::cmp::Ordering::Equal => return Some(self.diagonal[row]),
             std::cmp::Ordering::Less => (&self.factors.lower, &self.right, row, col),
