@@ -88,31 +88,35 @@ impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
         // Whole groups of lanes are read from it, whatever follows the last product.
         let mut block = [T::ACC_ZERO; BLOCK + LANES];
         let (ptr, out) = (self.a.ptr, core::mem::take(&mut self.out));
-        let (mut row, mut out) = (0, out.iter_mut());
+        let mut row = 0;
         while row + 1 < ptr.len() {
-            let (low, rest) = (ptr[row].to_usize(), &ptr[row + 1..]);
-            // As many rows as fit.
-            let rows = rest.iter().take_while(|high| high.to_usize() <= low.saturating_add(BLOCK)).count();
+            let (rest, low) = (&ptr[row..], ptr[row].to_usize());
+            let (rows, length) = rows_of_one_length(rest);
+            if rows > 0 {
+                let out = &mut out[row..row + rows];
+                match length {
+                    1 => self.short_rows::<1>(low, out),
+                    2 => self.short_rows::<2>(low, out),
+                    3 => self.short_rows::<3>(low, out),
+                    4 => self.short_rows::<4>(low, out),
+                    5 => self.short_rows::<5>(low, out),
+                    6 => self.short_rows::<6>(low, out),
+                    7 => self.short_rows::<7>(low, out),
+                    _ => self.short_rows::<8>(low, out),
+                }
+                row += rows;
+                continue;
+            }
+            let rows = self.rows_of_a_block(rest);
             if rows == 0 {
-                let sum = self.long_sum(simd, low..rest[0].to_usize(), &mut block);
-                *out.next().expect("one for each row") = T::narrow(sum);
+                out[row] = T::narrow(self.long_sum(simd, low..rest[1].to_usize(), &mut block));
             } else {
-                self.products(low, &mut block[..below(rest[rows - 1], low)]);
-                let (mut first, mut done) = (0, 0);
-                while done < rows {
-                    let next = &ptr[row + done..=row + rows];
-                    if let Some(sums) = equal_rows::<T, I>(next, &block[first..]) {
-                        for (sum, out) in sums.into_iter().zip(&mut out) {
-                            *out = T::narrow(sum);
-                        }
-                        (first, done) = (below(next[EQUAL], low), done + EQUAL);
-                        continue;
-                    }
-                    for (high, out) in next[1..].iter().take(EQUAL).zip(&mut out) {
-                        let last = below(*high, low);
-                        *out = T::narrow(contiguous_sum::<T::Acc, S>(simd, &block, first, last));
-                        (first, done) = (last, done + 1);
-                    }
+                self.products(low, &mut block[..below(rest[rows], low)]);
+                let mut first = 0;
+                for (high, out) in rest[1..=rows].iter().zip(&mut out[row..]) {
+                    let last = below(*high, low);
+                    *out = T::narrow(contiguous_sum::<T::Acc, S>(simd, &block, first, last));
+                    first = last;
                 }
             }
             row += rows.max(1);
@@ -120,50 +124,83 @@ impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
     }
 }
 
-/// Rows that are added together if they have one length.
-const EQUAL: usize = 8;
-
-/// The sums of the next [`EQUAL`] rows, whose products begin in `block`, if these are short and of one length.
-#[inline(always)]
-fn equal_rows<T: Element, I: Index>(ptr: &[I], block: &[T::Acc]) -> Option<[T::Acc; EQUAL]> {
-    let ptr = ptr.first_chunk::<{ EQUAL + 1 }>()?;
-    let length = ptr[1].to_usize().wrapping_sub(ptr[0].to_usize());
-    let other = (1..EQUAL).fold(0, |other, k| other | (ptr[k + 1].to_usize().wrapping_sub(ptr[k].to_usize()) ^ length));
-    if other != 0 {
-        return None;
+impl<T: Element, I: Index> Rows<'_, T, I> {
+    /// How many of the first rows fit in a block, before the first that have one length.
+    #[inline(always)]
+    fn rows_of_a_block(&self, ptr: &[I]) -> usize {
+        let most = ptr[0].to_usize().saturating_add(BLOCK);
+        let mut rows = 0;
+        loop {
+            let next = &ptr[rows + 1..];
+            let more = next.iter().take(EQUAL).take_while(|high| high.to_usize() <= most).count();
+            rows += more;
+            if more < EQUAL || equal_rows(&ptr[rows..]).is_some() {
+                return rows;
+            }
+        }
     }
-    match length {
-        1 => Some(short_sums::<T, 1>(block)),
-        2 => Some(short_sums::<T, 2>(block)),
-        3 => Some(short_sums::<T, 3>(block)),
-        4 => Some(short_sums::<T, 4>(block)),
-        5 => Some(short_sums::<T, 5>(block)),
-        6 => Some(short_sums::<T, 6>(block)),
-        7 => Some(short_sums::<T, 7>(block)),
-        8 => Some(short_sums::<T, 8>(block)),
-        _ => None,
+
+    /// The sums of rows of `L` elements, from the element `first` on.
+    #[inline(always)]
+    fn short_rows<const L: usize>(&self, first: usize, out: &mut [T]) {
+        let own = first..first + out.len() * L;
+        let (idx, _) = self.a.idx[own.clone()].as_chunks::<L>();
+        let (x, last) = checked(self.x, idx.as_flattened());
+        if let Some(perm) = self.a.perm {
+            let (perm, _) = perm[own].as_chunks::<L>();
+            let (values, last_value) = checked(self.values, perm.as_flattened());
+            for ((out, idx), perm) in out.iter_mut().zip(idx).zip(perm) {
+                *out = short_sum(std::array::from_fn::<_, L, _>(|j| {
+                    T::mul(values[perm[j].place().min(last_value)].widen(), x[idx[j].place().min(last)].widen())
+                }));
+            }
+        } else {
+            let (values, _) = self.values[own].as_chunks::<L>();
+            for ((out, idx), values) in out.iter_mut().zip(idx).zip(values) {
+                *out = short_sum(std::array::from_fn::<_, L, _>(|j| {
+                    T::mul(values[j].widen(), x[idx[j].place().min(last)].widen())
+                }));
+            }
+        }
     }
 }
 
-/// The sums of rows of `L` products, at most 8, in the order of [`contiguous_sum`]: what lies half of 8 apart is added,
-/// then a quarter, .. Zero is added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
+/// Rows that are added together if they have one length.
+const EQUAL: usize = 8;
+
+/// How many of the first rows have one length, which is 1 to 8, and that length. A multiple of [`EQUAL`], at most a
+/// block of elements.
 #[inline(always)]
-fn short_sums<T: Element, const L: usize>(block: &[T::Acc]) -> [T::Acc; EQUAL] {
-    let (rows, _) = block.as_chunks::<L>();
-    let rows: &[[T::Acc; L]; EQUAL] = rows.first_chunk().expect("a block is longer than these rows");
-    let mut sums = [T::ACC_ZERO; EQUAL];
-    for (sum, row) in sums.iter_mut().zip(rows) {
-        let mut x = *row;
-        let mut half = 4;
-        while half > 0 {
-            for j in 0..half.min(L.saturating_sub(half)) {
-                x[j] = T::add(x[j], x[j + half]);
-            }
-            half /= 2;
-        }
-        *sum = T::add(x[0], T::ACC_ZERO);
+fn rows_of_one_length<I: Index>(ptr: &[I]) -> (usize, usize) {
+    let Some(length) = equal_rows(ptr) else { return (0, 0) };
+    let mut rows = EQUAL;
+    while rows < BLOCK / EQUAL && equal_rows(&ptr[rows..]) == Some(length) {
+        rows += EQUAL;
     }
-    sums
+    (rows, length)
+}
+
+/// The length of the next [`EQUAL`] rows, if it is one, and short.
+#[inline(always)]
+fn equal_rows<I: Index>(ptr: &[I]) -> Option<usize> {
+    let ptr = ptr.first_chunk::<{ EQUAL + 1 }>()?;
+    let length = ptr[1].to_usize().wrapping_sub(ptr[0].to_usize());
+    let other = (1..EQUAL).fold(0, |other, k| other | (ptr[k + 1].to_usize().wrapping_sub(ptr[k].to_usize()) ^ length));
+    (other == 0 && (1..=8).contains(&length)).then_some(length)
+}
+
+/// The sum of at most 8 products, in the order of [`contiguous_sum`]: what lies half of 8 apart is added, then a
+/// quarter, .. Zero is added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
+#[inline(always)]
+fn short_sum<T: Element, const L: usize>(mut x: [T::Acc; L]) -> T {
+    let mut half = 4;
+    while half > 0 {
+        for j in 0..half.min(L.saturating_sub(half)) {
+            x[j] = T::add(x[j], x[j + half]);
+        }
+        half /= 2;
+    }
+    T::narrow(T::add(x[0], T::ACC_ZERO))
 }
 
 /// How far a row pointer is from an earlier one.
