@@ -9,6 +9,7 @@ mod bicg;
 mod bicgstab;
 mod cg;
 mod gmres;
+mod groups;
 mod idr;
 mod least_squares;
 mod minres;
@@ -54,11 +55,24 @@ pub struct Outcome {
 }
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
+    // A callback sees all systems.
+    let in_groups = if progress.is_none() { groups::run(method, &problem) } else { None };
+    let first = (problem.b.dims()[0] > 1).then_some(0);
+    in_groups.unwrap_or_else(|| sweeps(method, problem, first, progress))
+}
+
+/// With the number of the first system, if there are others.
+fn sweeps(
+    method: &Method,
+    problem: Problem<'_>,
+    first: Option<usize>,
+    progress: Option<Progress<'_>>,
+) -> Result<Outcome> {
     let Problem { a, preconditioner, b, start, relative, absolute, most, every } = problem;
     let [systems, _, width] = b.dims();
     let least_squares = method.is_least_squares();
     let transposed = method.needs_transposed().then(|| a.try_transposed()).transpose()?;
-    let (mut system, norms) = System::new(a, transposed, least_squares, preconditioner, &b)?;
+    let (mut system, norms) = System::new(a, transposed, least_squares, preconditioner, &b, first)?;
     // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
     let scale = largest(&b);
     let scale = scale.clone().mask_fill(scale.equal_scalar(0.0), 1.0);
@@ -67,7 +81,7 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
     let origin = Tensor::zeros([systems, a.dims()[1] / systems, width], (&b.device(), b.dtype()));
     let mut point = system.point_of(origin, b.clone())?;
     let [sizes, lengths, scales] = read([&norm(&point.normal), &norm(&b), &scale]);
-    check_finite(&sizes, width, "right-hand side")?;
+    check_finite(&sizes, (width, first), "right-hand side")?;
     let goal = |at: usize| {
         let (size, unit) = (sizes[at], scales[at] * if least_squares { system.size_of(at / width) } else { 1.0 });
         // The norm is at least what it does to this column.
@@ -84,7 +98,7 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
         let x = system.scaled(start, &scale) * indicator(largest(&b).greater_elem(0.0), &scale);
         point = system.point(&b, x)?;
         let [residuals, lengths] = read([&norm(&point.normal), &norm(&point.residual)]);
-        check_finite(&residuals, width, "start")?;
+        check_finite(&residuals, (width, first), "start")?;
         at = columns(&residuals, Some(&lengths));
     }
     watch.history.push((0, watch.worst(&at)));
@@ -146,7 +160,7 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
         }
         point = merged(&taken, next, point);
     };
-    check_finite(&sizes_of_x, width, "solution")?;
+    check_finite(&sizes_of_x, (width, first), "solution")?;
     Ok(Outcome {
         x: system.unscaled(point.x, &scale),
         stopped,
@@ -183,11 +197,14 @@ fn merged(taken: &[bool], new: Point, old: Point) -> Point {
     }
 }
 
-fn check_finite(numbers: &[f64], width: usize, what: &str) -> Result<()> {
+fn check_finite(numbers: &[f64], (width, first): (usize, Option<usize>), what: &str) -> Result<()> {
     let Some(at) = numbers.iter().position(|number| !number.is_finite()) else { return Ok(()) };
-    let mut place = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
-    if numbers.len() > width {
-        place += &format!(" of system {}", at / width);
-    }
+    let column = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
+    let place = column + &of_system(first, at / width);
     Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{place}")))
+}
+
+/// The place of an error, where there are several systems.
+fn of_system(first: Option<usize>, system: usize) -> String {
+    first.map_or(String::new(), |first| format!(" of system {}", first + system))
 }

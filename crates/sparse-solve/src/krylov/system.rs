@@ -1,5 +1,6 @@
 //! What a method sees: a system, where it starts, and when a column is solved.
 
+use super::of_system;
 use super::vectors::{Numbers, Vectors, apply, from_host, largest, norm, random, read};
 use super::watch::{Goal, OP};
 use crate::operator::{LinearOperator, Operator};
@@ -44,6 +45,7 @@ impl<'a> System<'a> {
         least_squares: bool,
         preconditioner: Option<&'a Operator>,
         b: &Vectors,
+        first: Option<usize>,
     ) -> Result<(Self, Vec<f64>)> {
         let both = transposed.is_some() && !least_squares;
         let other_preconditioner = preconditioner.filter(|_| both).map(LinearOperator::try_transposed).transpose()?;
@@ -56,7 +58,7 @@ impl<'a> System<'a> {
         let share = image / most.clone().mask_fill(most.clone().equal_scalar(0.0), 1.0);
         let [most, share, probe] = read([&most, &norm(&share), &norm(&probe)]);
         if let Some(system) = share.iter().position(|share| !share.is_finite()) {
-            let place = if systems > 1 { format!(" of system {system}") } else { String::new() };
+            let place = of_system(first, system);
             let message = format!("the products of the matrix{place} must be finite, got others");
             return Err(SparseError::invalid(OP, message));
         }

@@ -4,6 +4,7 @@ use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::expect;
 use sparse_ops::{Result, SparseError};
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A matrix `[rows, cols]` by what it does to columns.
@@ -47,6 +48,13 @@ pub trait LinearOperator: Debug + Send + Sync {
 
     /// Its diagonal `[n, 1]`, if it has nothing else: a solver then needs no pass for a product with it.
     fn scaling(&self) -> Option<Tensor<2>> {
+        None
+    }
+
+    /// Those of its `of` systems that are in this range, if they can be taken apart: on a CPU few of many small systems
+    /// are then solved at a time, in the cache.
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        let _ = (own, of);
         None
     }
 
@@ -138,6 +146,10 @@ impl LinearOperator for Operator {
 
     fn scaling(&self) -> Option<Tensor<2>> {
         self.0.scaling()
+    }
+
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        self.0.systems(own, of)
     }
 
     fn without_tape(&self) -> Operator {

@@ -4,6 +4,7 @@ use super::base::{Batch, LinearOperator, Operator, check_sizes, device_of};
 use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::same_elements;
 use sparse_ops::{Result, SparseError};
+use std::ops::Range;
 
 #[derive(Debug)]
 pub struct Identity(pub usize);
@@ -27,6 +28,10 @@ impl LinearOperator for Identity {
 
     fn try_transposed(&self) -> Result<Operator> {
         Ok(Operator::identity(self.0))
+    }
+
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        Some(Operator::identity(self.0 / of * own.len()))
     }
 
     fn without_tape(&self) -> Operator {
@@ -66,6 +71,11 @@ impl LinearOperator for Diagonal {
         Ok(Operator::diagonal(self.0.clone()))
     }
 
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        let rows = self.dims()[0] / of;
+        Some(Operator::diagonal(self.0.clone().narrow(0, rows * own.start, rows * own.len())))
+    }
+
     fn without_tape(&self) -> Operator {
         Operator::diagonal(self.0.clone().inner())
     }
@@ -93,6 +103,10 @@ impl LinearOperator for Scaled {
 
     fn try_transposed(&self) -> Result<Operator> {
         Ok(self.0.try_transposed()? * self.1)
+    }
+
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        Some(self.0.systems(own, of)? * self.1)
     }
 
     fn without_tape(&self) -> Operator {
@@ -129,6 +143,10 @@ impl LinearOperator for Sum {
         Ok(self.0.try_transposed()? + self.1.try_transposed()?)
     }
 
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        Some(self.0.systems(own.clone(), of)? + self.1.systems(own, of)?)
+    }
+
     fn without_tape(&self) -> Operator {
         self.0.without_tape() + self.1.without_tape()
     }
@@ -156,6 +174,10 @@ impl LinearOperator for Product {
 
     fn try_transposed(&self) -> Result<Operator> {
         Ok(self.1.try_transposed()? * self.0.try_transposed()?)
+    }
+
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        Some(self.0.systems(own.clone(), of)? * self.1.systems(own, of)?)
     }
 
     fn without_tape(&self) -> Operator {

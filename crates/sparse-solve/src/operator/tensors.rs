@@ -6,6 +6,7 @@ use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::{Exact, same_elements};
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{CsrTensor, Result, SparseTensor};
+use std::ops::Range;
 
 const OP: &str = "LinearOperator::apply";
 
@@ -54,6 +55,11 @@ impl LinearOperator for CsrTensor<3> {
 
     fn try_transposed(&self) -> Result<Operator> {
         self.try_transpose().map(Operator::new)
+    }
+
+    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
+        let whole = CsrTensor::dims(self)[0] == of;
+        whole.then(|| self.try_narrow(0, own.start, own.len()).ok()).flatten().map(Operator::new)
     }
 
     fn without_tape(&self) -> Operator {
