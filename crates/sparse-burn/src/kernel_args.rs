@@ -510,6 +510,13 @@ impl<C, G: IntoArg<C> + Clone> IntoArg<Vec<C>> for &[G] {
     }
 }
 
+/// A kernel may use the memory of these.
+impl<C, G: IntoArg<C>> IntoArg<Vec<C>> for Vec<G> {
+    fn into_arg(self) -> Vec<C> {
+        self.into_iter().map(G::into_arg).collect()
+    }
+}
+
 impl<C, G: IntoArg<C>, const N: usize> IntoArg<[C; N]> for [G; N] {
     fn into_arg(self) -> [C; N] {
         self.map(G::into_arg)

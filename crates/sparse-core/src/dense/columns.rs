@@ -2,10 +2,11 @@
 //!
 //! A Krylov method does little with each number that it reads. So what it does between two products of its matrix is
 //! one walk: a block of all vectors is read, every step is done on it while it is in the first-level cache, and only
-//! the vectors that are asked for are written.
+//! the vectors that are asked for are written: over one that nobody needs any more, which is in the cache already, or in
+//! new memory.
 
 use crate::memory::unwritten;
-use crate::par::{self, split_mut, split_rows};
+use crate::par::{self, split_mut};
 use crate::sums::{BLOCK, Cascade};
 use crate::{Element, Float, simd};
 use pulp::{Simd, WithSimd};
@@ -51,8 +52,35 @@ pub struct ColumnPass {
     pub dots: Vec<[usize; 2]>,
 }
 
+/// A vector of a pass.
+#[derive(Debug)]
+pub enum Column<'a, T> {
+    /// Others read it too.
+    Shared(&'a [T]),
+    /// A result may be written over it.
+    Owned(&'a mut [T]),
+}
+
+impl<T> Column<'_, T> {
+    fn list(&self) -> &[T] {
+        match self {
+            Self::Shared(list) => list,
+            Self::Owned(list) => list,
+        }
+    }
+}
+
+/// A result of a pass.
+#[derive(Debug, PartialEq)]
+pub enum Kept<L> {
+    /// It is over the vector of this number.
+    Over(usize),
+    /// In new memory.
+    New(L),
+}
+
 impl ColumnPass {
-    fn check<T>(&self, vectors: &[&[T]], scales: &[&[T]], [systems, rows, width]: [usize; 3]) {
+    fn check<T>(&self, vectors: &[Column<'_, T>], scales: &[&[T]], [systems, rows, width]: [usize; 3]) {
         let (len, known) = (systems * rows * width, |number: usize, step: usize| number < vectors.len() + step);
         let sound = |(step, own): (usize, &ColumnStep)| match *own {
             ColumnStep::Add { x, scale, y } => {
@@ -63,7 +91,7 @@ impl ColumnPass {
         assert!(
             vectors.len() <= MOST
                 && self.steps.len() <= MOST
-                && vectors.iter().all(|vector| vector.len() == len)
+                && vectors.iter().all(|vector| vector.list().len() == len)
                 && scales.iter().all(|scale| scale.len() == systems * width)
                 && self.steps.iter().enumerate().all(sound)
                 && self.kept.is_sorted_by(|a, b| a < b)
@@ -75,8 +103,8 @@ impl ColumnPass {
     }
 }
 
-/// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept,
-/// then for each pair its dot products `[systems, width]`.
+/// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept, the
+/// first of them over the vectors that are owned, and for each pair its dot products `[systems, width]`.
 ///
 /// A dot product is added in blocks of at most 64 terms in each of several interleaved sums, and the blocks as a tree:
 /// so its bits do not depend on threads.
@@ -86,11 +114,11 @@ impl ColumnPass {
 /// When the pass names what there is not, or lengths disagree.
 pub fn column_pass<T: Float + Element<Acc = T>>(
     pass: &ColumnPass,
-    vectors: &[&[T]],
+    mut vectors: Vec<Column<'_, T>>,
     scales: &[&[T]],
     dims: [usize; 3],
-) -> Vec<Vec<T>> {
-    pass.check(vectors, scales, dims);
+) -> (Vec<Kept<Vec<T>>>, Vec<Vec<T>>) {
+    pass.check(&vectors, scales, dims);
     let [systems, rows, width] = dims;
     let (own, lanes) = (rows * width, width * LANES.div_ceil(width.max(1)));
     let size = (lanes * BLOCK.min(NEAR / lanes.max(1)).max(1)).min(own).max(1);
@@ -100,57 +128,98 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
         let (system, first) = (block / blocks, block % blocks * size);
         system * own + first..system * own + own.min(first + size)
     };
-    let mut outs: Vec<Vec<T>> = pass.kept.iter().map(|_| unwritten(systems * own)).collect();
+    let mut owned = (0..vectors.len()).filter(|&at| matches!(vectors[at], Column::Owned(_)));
+    let mut kept: Vec<Kept<Vec<T>>> = pass
+        .kept
+        .iter()
+        .map(|_| owned.next().map_or_else(|| Kept::New(unwritten(systems * own)), Kept::Over))
+        .collect();
     let dots = pass.dots.len() * width;
     let mut sums = vec![T::ZERO; systems * blocks * dots];
     let pieces = par::even(systems * blocks, size);
     let lens = par::lens(&pieces, |all| all.clone().map(|block| span(block).len()).sum::<usize>());
-    let mut lists: Vec<&mut [T]> = outs.iter_mut().map(Vec::as_mut_slice).collect();
-    let places = split_rows(&mut lists, (systems * own).max(1), &lens);
-    let shares = split_mut(&mut sums, &par::lens(&pieces, |all| all.len() * dots));
-    par::each(places.into_iter().zip(shares).collect(), &|piece, (mut places, sums)| {
-        let mut spare = vec![T::ZERO; (pass.steps.len() - pass.kept.len()) * size];
+    let mut jobs: Vec<Piece<'_, T>> = split_mut(&mut sums, &par::lens(&pieces, |all| all.len() * dots))
+        .into_iter()
+        .map(|sums| Piece { sums, vectors: vec![], new: vec![] })
+        .collect();
+    for vector in &mut vectors {
+        match vector {
+            Column::Shared(list) => {
+                let mut rest = *list;
+                for (job, len) in jobs.iter_mut().zip(&lens) {
+                    let (head, tail) = rest.split_at(*len);
+                    job.vectors.push(Column::Shared(head));
+                    rest = tail;
+                }
+            }
+            Column::Owned(list) => {
+                jobs.iter_mut().zip(split_mut(list, &lens)).for_each(|(job, own)| job.vectors.push(Column::Owned(own)));
+            }
+        }
+    }
+    let mut over = vec![];
+    for (kept, step) in kept.iter_mut().zip(&pass.kept) {
+        match kept {
+            Kept::Over(vector) => over.push((*step, *vector)),
+            Kept::New(list) => {
+                jobs.iter_mut().zip(split_mut(list, &lens)).for_each(|(job, own)| job.new.push((*step, own)));
+            }
+        }
+    }
+    par::each(jobs, &|piece, mut job| {
+        let mut spare = vec![T::ZERO; (pass.steps.len() - job.new.len()) * size];
         let mut pattern = vec![T::ZERO; scales.len() * lanes];
-        let mut wide = vec![T::ZERO; lanes];
+        let mut wide = vec![T::ZERO; pass.dots.len() * lanes];
         let (mut of, mut done) = (None, 0);
         for (k, block) in pieces[piece].clone().enumerate() {
-            let (at, system) = (span(block), block / blocks);
+            let (len, system) = (span(block).len(), block / blocks);
+            let at = done..done + len;
             if of.replace(system) != Some(system) {
                 for (row, scale) in pattern.chunks_exact_mut(lanes).zip(scales) {
                     let own = scale[system * width..][..width].iter().cycle();
                     row.iter_mut().zip(own).for_each(|(x, scale)| *x = *scale);
                 }
             }
-            let len = at.len();
-            let (mut places, mut spare) = (places.iter_mut(), spare.chunks_exact_mut(size));
-            let mut result = |step: usize| match pass.kept.contains(&step) {
-                true => places.next().map(|place| &mut place[done..done + len]),
-                false => spare.next().map(|spare| &mut spare[..len]),
-            };
-            let results = std::array::from_fn(|step| match step < pass.steps.len() {
-                true => result(step).expect("a place for each step"),
-                false => &mut [][..],
+            let (mut new, mut near) = (job.new.iter_mut().peekable(), spare.chunks_exact_mut(size));
+            let results = std::array::from_fn(|step| match new.next_if(|(own, _)| *own == step) {
+                Some((_, list)) => &mut list[at.clone()],
+                None if step < pass.steps.len() => &mut near.next().expect("a place for each step")[..len],
+                None => &mut [][..],
             });
-            let vectors = std::array::from_fn(|k| vectors.get(k).map_or(&[][..], |vector| &vector[at.clone()]));
-            let sums = &mut sums[k * dots..][..dots];
+            let vectors =
+                std::array::from_fn(|own| job.vectors.get(own).map_or(&[][..], |column| &column.list()[at.clone()]));
+            let sums = &mut job.sums[k * dots..][..dots];
+            let count = job.vectors.len();
             simd::on_any(Block {
                 pass,
-                count: self::count(&vectors),
+                count,
                 vectors,
                 results,
                 pattern: &pattern,
                 wide: &mut wide,
                 sums,
+                width,
+                lanes,
             });
+            // The vectors of this block are no longer read.
+            for &(step, vector) in &over {
+                let place = step - job.new.iter().filter(|(own, _)| *own < step).count();
+                if let Column::Owned(list) = &mut job.vectors[vector] {
+                    list[at.clone()].copy_from_slice(&spare[place * size..][..len]);
+                }
+            }
             done += len;
         }
     });
-    outs.extend(totals(&sums, [systems, blocks, pass.dots.len(), width]));
-    outs
+    (kept, totals(&sums, [systems, blocks, pass.dots.len(), width]))
 }
 
-fn count<T>(vectors: &[&[T]; MOST]) -> usize {
-    vectors.iter().take_while(|vector| !vector.is_empty()).count()
+/// What a thread has of all vectors, one after the other.
+struct Piece<'a, T> {
+    sums: &'a mut [T],
+    vectors: Vec<Column<'a, T>>,
+    /// New memory for the results of these steps.
+    new: Vec<(usize, &'a mut [T])>,
 }
 
 /// For each dot product its sums over the blocks of a system.
@@ -178,18 +247,23 @@ struct Block<'a, T> {
     results: [&'a mut [T]; MOST],
     /// A row of `lanes` numbers for each scale.
     pattern: &'a [T],
-    /// Interleaved sums.
+    /// A row of `lanes` interleaved sums for each pair.
     wide: &'a mut [T],
     /// For each pair a number for each column.
     sums: &'a mut [T],
+    width: usize,
+    lanes: usize,
 }
+
+/// Rows of the columns that go through all steps before the next ones: they stay in the first-level cache.
+const TILE: usize = 16;
 
 impl<T: Float + Element<Acc = T>> WithSimd for Block<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _: S) {
-        match self.wide.len() {
+        match self.lanes {
             LANES => self.run::<LANES>(),
             _ => self.run::<0>(),
         }
@@ -197,94 +271,106 @@ impl<T: Float + Element<Acc = T>> WithSimd for Block<'_, T> {
 }
 
 impl<T: Float + Element<Acc = T>> Block<'_, T> {
-    /// With rows of `N` numbers, or of as many as there are interleaved sums where that is 0.
+    /// With `N` lanes, or of any number of them.
     #[inline(always)]
     fn run<const N: usize>(&mut self) {
-        let lanes = if N == 0 { self.wide.len() } else { N };
-        for (at, step) in self.pass.steps.iter().enumerate() {
-            let (before, rest) = self.results.split_at_mut(at);
-            let get = |number: usize| match number.checked_sub(self.count) {
-                None => self.vectors[number],
-                Some(step) => &*before[step],
-            };
-            let out = &mut *rest[0];
-            match *step {
-                ColumnStep::Add { x, scale, y } => {
-                    let scale = &self.pattern[scale * lanes..][..lanes];
-                    let y = get(y).chunks(lanes);
-                    match x {
-                        Some(x) => {
-                            for ((out, x), y) in out.chunks_mut(lanes).zip(get(x).chunks(lanes)).zip(y) {
-                                each::<T, N>(out, [x, y, scale], |[x, y, s]| T::add(x, T::mul(s, y)));
+        let (count, vectors, width) = (self.count, self.vectors, self.width);
+        let lanes = if N == 0 { self.lanes } else { N };
+        self.wide.fill(T::ZERO);
+        let len = self.results.iter().map(|list| list.len()).chain(vectors.map(<[T]>::len)).max().unwrap_or(0);
+        let mut first = 0;
+        while first < len {
+            let own = first..len.min(first + TILE * lanes);
+            for (at, step) in self.pass.steps.iter().enumerate() {
+                let (before, rest) = self.results.split_at_mut(at);
+                let get = |number: usize| match number.checked_sub(count) {
+                    None => &vectors[number][own.clone()],
+                    Some(step) => &before[step][own.clone()],
+                };
+                let out = &mut rest[0][own.clone()];
+                match *step {
+                    ColumnStep::Add { x, scale, y } => {
+                        let scale = &self.pattern[scale * lanes..][..lanes];
+                        let (y, scale) = (get(y), (scale, width));
+                        match x {
+                            Some(x) => {
+                                scaled::<T, N>(out, [get(x), y], scale, |x, y, s| T::add(x, T::mul(s, y)));
                             }
-                        }
-                        None => {
-                            for (out, y) in out.chunks_mut(lanes).zip(y) {
-                                each::<T, N>(out, [y, y, scale], |[y, _, s]| T::mul(s, y));
-                            }
+                            None => scaled::<T, N>(out, [y, y], scale, |_, y, s| T::mul(s, y)),
                         }
                     }
-                }
-                ColumnStep::Times { x, y } => {
-                    for ((out, x), y) in out.iter_mut().zip(get(x)).zip(get(y)) {
-                        *out = T::mul(*x, *y);
+                    ColumnStep::Times { x, y } => {
+                        let lists = out.iter_mut().zip(get(x)).zip(get(y));
+                        lists.for_each(|((out, x), y)| *out = T::mul(*x, *y));
                     }
                 }
             }
+            let get = |number: usize| match number.checked_sub(count) {
+                None => &vectors[number][own.clone()],
+                Some(step) => &self.results[step][own.clone()],
+            };
+            for ([x, y], sums) in self.pass.dots.iter().zip(self.wide.chunks_exact_mut(lanes)) {
+                add_products::<T, N>(sums, get(*x), get(*y));
+            }
+            first = own.end;
         }
-        let get = |number: usize| match number.checked_sub(self.count) {
-            None => self.vectors[number],
-            Some(step) => &*self.results[step],
-        };
-        let width = self.sums.len() / self.pass.dots.len().max(1);
-        for ([x, y], sums) in self.pass.dots.iter().zip(self.sums.chunks_exact_mut(width.max(1))) {
-            let (x, y) = (get(*x).chunks(lanes), get(*y).chunks(lanes));
-            self.wide.fill(T::ZERO);
-            x.zip(y).for_each(|(x, y)| add_products::<T, N>(self.wide, x, y));
-            sums.copy_from_slice(&self.wide[..width]);
-            for more in self.wide.chunks_exact(width).skip(1) {
+        for (wide, sums) in self.wide.chunks_exact(lanes.max(1)).zip(self.sums.chunks_exact_mut(width.max(1))) {
+            sums.copy_from_slice(&wide[..width]);
+            for more in wide.chunks_exact(width).skip(1) {
                 sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = T::add(*sum, *more));
             }
         }
     }
 }
 
-/// `out[k] = f(..)` of a row, which is whole or the last one.
+/// `out = f(x, y, s)`, where `s` repeats. One column has one number: without a list of it the loop is a plain one.
 #[inline(always)]
-fn each<T: Copy, const N: usize>(out: &mut [T], [x, y, s]: [&[T]; 3], f: impl Fn([T; 3]) -> T) {
-    if N > 0
-        && let (Some(out), Some(x)) = (out.first_chunk_mut::<N>(), x.first_chunk::<N>())
-        && let (Some(y), Some(s)) = (y.first_chunk::<N>(), s.first_chunk::<N>())
-    {
-        for k in 0..N {
-            out[k] = f([x[k], y[k], s[k]]);
-        }
-        return;
+fn scaled<T: Copy, const N: usize>(
+    out: &mut [T],
+    [x, y]: [&[T]; 2],
+    (s, width): (&[T], usize),
+    f: impl Fn(T, T, T) -> T,
+) {
+    if width == 1 {
+        let s = s[0];
+        return out.iter_mut().zip(x).zip(y).for_each(|((out, x), y)| *out = f(*x, *y, s));
     }
-    for (((out, x), y), s) in out.iter_mut().zip(x).zip(y).zip(s) {
-        *out = f([*x, *y, *s]);
+    let lanes = if N == 0 { s.len() } else { N };
+    for ((out, x), y) in out.chunks_mut(lanes).zip(x.chunks(lanes)).zip(y.chunks(lanes)) {
+        for (((out, x), y), s) in out.iter_mut().zip(x).zip(y).zip(s) {
+            *out = f(*x, *y, *s);
+        }
     }
 }
 
+/// `sums += x y`, of which each row is as long as the sums.
 #[inline(always)]
 fn add_products<T: Float + Element<Acc = T>, const N: usize>(sums: &mut [T], x: &[T], y: &[T]) {
-    if N > 0
-        && let (Some(sums), Some(x), Some(y)) =
-            (sums.first_chunk_mut::<N>(), x.first_chunk::<N>(), y.first_chunk::<N>())
-    {
-        for k in 0..N {
-            sums[k] = T::add(sums[k], T::mul(x[k], y[k]));
+    let lanes = sums.len();
+    if let Ok(sums) = <&mut [T; N]>::try_from(&mut *sums) {
+        let ((x, last_x), (y, last_y)) = (x.as_chunks::<N>(), y.as_chunks::<N>());
+        let mut own = *sums;
+        for (x, y) in x.iter().zip(y) {
+            for k in 0..N {
+                own[k] = T::add(own[k], T::mul(x[k], y[k]));
+            }
         }
+        for ((sum, x), y) in own.iter_mut().zip(last_x).zip(last_y) {
+            *sum = T::add(*sum, T::mul(*x, *y));
+        }
+        *sums = own;
         return;
     }
-    for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
-        *sum = T::add(*sum, T::mul(*x, *y));
+    for (x, y) in x.chunks(lanes).zip(y.chunks(lanes)) {
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum = T::add(*sum, T::mul(*x, *y));
+        }
     }
 }
 
 pub(super) mod dynamic {
-    use super::ColumnPass;
-    use crate::dynamic::slices::{AnyElement, ElementVec, Elements};
+    use super::{Column, ColumnPass, Kept};
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, ElementsMut, Values};
 
     /// See [`column_pass`](crate::column_pass()). Of f32 or f64.
     ///
@@ -293,22 +379,32 @@ pub(super) mod dynamic {
     /// Those of [`column_pass`](crate::column_pass()); for other types.
     pub fn column_pass(
         pass: &ColumnPass,
-        vectors: &[Elements<'_>],
+        vectors: Vec<Values<'_>>,
         scales: &[Elements<'_>],
         dims: [usize; 3],
-    ) -> Vec<ElementVec> {
+    ) -> (Vec<Kept<ElementVec>>, Vec<ElementVec>) {
         macro_rules! passed {
-            ($T:ty) => {{
-                let [vectors, scales] =
-                    [vectors, scales].map(|list| list.iter().map(|own| <$T>::elements(*own)).collect::<Vec<_>>());
-                super::column_pass::<$T>(pass, &vectors, &scales, dims).into_iter().map(<$T>::element_vec).collect()
+            ($T:ty, $variant:ident) => {{
+                let column = |own| match own {
+                    Values::Owned(ElementsMut::$variant(list)) => Column::Owned(list),
+                    Values::Shared(list) => Column::Shared(<$T>::elements(list)),
+                    Values::Owned(_) => panic!("column_pass: vectors must have one type"),
+                };
+                let scales: Vec<&[$T]> = scales.iter().map(|own| <$T>::elements(*own)).collect();
+                let vectors = vectors.into_iter().map(column).collect();
+                let (kept, dots) = super::column_pass::<$T>(pass, vectors, &scales, dims);
+                let kept = kept.into_iter().map(|own| match own {
+                    Kept::Over(vector) => Kept::Over(vector),
+                    Kept::New(list) => Kept::New(<$T>::element_vec(list)),
+                });
+                (kept.collect(), dots.into_iter().map(<$T>::element_vec).collect())
             }};
         }
         match vectors.first() {
-            Some(Elements::F32(_)) => passed!(f32),
-            Some(Elements::F64(_)) => passed!(f64),
-            Some(other) => panic!("column_pass: vectors must be f32 or f64, got {}", other.type_name()),
-            None => Vec::new(),
+            Some(Values::Owned(ElementsMut::F32(_)) | Values::Shared(Elements::F32(_))) => passed!(f32, F32),
+            Some(Values::Owned(ElementsMut::F64(_)) | Values::Shared(Elements::F64(_))) => passed!(f64, F64),
+            Some(_) => panic!("column_pass: vectors must be f32 or f64"),
+            None => (vec![], vec![]),
         }
     }
 }
@@ -346,16 +442,22 @@ mod tests {
             (1, 5, 0),
         ] {
             let len = systems * rows * width;
-            let lists: Vec<Vec<f64>> = (0..3).map(|k| numbers(len, k as f64 * 1000.0)).collect();
+            let lists: [Vec<f64>; 3] = [0.0, 1000.0, 2000.0].map(|seed| numbers(len, seed));
             let scales = [numbers(systems * width, 0.5), numbers(systems * width, 7.5)];
-            let vectors: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-            let got = column_pass(&pass, &vectors, &[&scales[0], &scales[1]], [systems, rows, width]);
+            let vectors = lists.iter().map(|list| Column::Shared(list)).collect();
+            let (kept, dots) = column_pass(&pass, vectors, &[&scales[0], &scales[1]], [systems, rows, width]);
             let scale = |own: usize, at: usize| scales[own][at / (rows * width) * width + at % width];
             let first: Vec<f64> = (0..len).map(|at| lists[0][at] + scale(0, at) * lists[1][at]).collect();
             let second: Vec<f64> = (0..len).map(|at| first[at] * lists[2][at]).collect();
             let third: Vec<f64> = (0..len).map(|at| scale(1, at) * second[at]).collect();
-            assert_eq!(got[0], first);
-            assert_eq!(got[1], third);
+            // In place the bits are the same, and the other vectors stay.
+            let mut copies = lists.clone();
+            let [one, two, three] = copies.each_mut();
+            let vectors = vec![Column::Shared(one), Column::Owned(two), Column::Shared(three)];
+            let again = column_pass(&pass, vectors, &[&scales[0], &scales[1]], [systems, rows, width]);
+            assert_eq!(again, (vec![Kept::Over(1), Kept::New(third.clone())], dots.clone()));
+            assert_eq!(copies, [lists[0].clone(), first.clone(), lists[2].clone()]);
+            assert_eq!(kept, [Kept::New(first.clone()), Kept::New(third)]);
             for (own, [x, y]) in
                 [[&first, &first], [&lists[0], &second], [&lists[1], &lists[1]]].into_iter().enumerate()
             {
@@ -363,8 +465,8 @@ mod tests {
                 for at in 0..len {
                     want[at / (rows * width) * width + at % width] += x[at] * y[at];
                 }
-                assert_eq!(got[2 + own].len(), want.len());
-                for (got, want) in got[2 + own].iter().zip(want) {
+                assert_eq!(dots[own].len(), want.len());
+                for (got, want) in dots[own].iter().zip(want) {
                     assert!((got - want).abs() < 1e-11, "{systems} {rows} {width}: {got} {want}");
                 }
             }
@@ -376,13 +478,13 @@ mod tests {
     fn long_dots_keep_small_terms() {
         let ones = vec![1.0f32; 1 << 25];
         let pass = ColumnPass { dots: vec![[0, 0]], ..ColumnPass::default() };
-        assert_eq!(column_pass(&pass, &[&ones], &[], [1, 1 << 25, 1])[0], [(1u32 << 25) as f32]);
+        assert_eq!(column_pass(&pass, vec![Column::Shared(&ones)], &[], [1, 1 << 25, 1]).1[0], [(1u32 << 25) as f32]);
     }
 
     #[test]
     #[should_panic(expected = "must use vectors and scales that there are")]
     fn refuses_a_vector_that_comes_later() {
         let pass = ColumnPass { steps: vec![ColumnStep::Times { x: 0, y: 1 }], kept: vec![0], dots: vec![] };
-        column_pass(&pass, &[&[1.0f64]], &[], [1, 1, 1]);
+        column_pass(&pass, vec![Column::Shared(&[1.0f64])], &[], [1, 1, 1]);
     }
 }

@@ -6,7 +6,7 @@ mod dropout;
 mod relu;
 
 pub use activation::{Activation, activate, activate_backward};
-pub use columns::{ColumnPass, ColumnStep, column_pass};
+pub use columns::{Column, ColumnPass, ColumnStep, Kept, column_pass};
 pub(crate) use dropout::dropout_at;
 pub use dropout::{Dropout, dropout};
 pub use relu::{bias_relu, relu_backward};

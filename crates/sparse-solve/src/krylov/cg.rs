@@ -26,9 +26,8 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         indefinite = indefinite + indicator(curvature.clone().lower_equal_elem(0.0), &open) * told;
         let length = ratio(rz.clone(), curvature) * open.clone();
         let mut pass = Pass::default();
-        let [old, own, way, image] = [x, residual, direction.clone(), image].map(|vector| pass.vector(vector));
-        let old = pass.add(old, length.clone(), way);
-        let own = pass.add(own, length.neg(), image);
+        let [own, image] = [residual, image].map(|vector| pass.vector(vector));
+        let own = pass.add(own, length.clone().neg(), image);
         let mut next;
         match &scaling {
             // It needs no pass of its own.
@@ -36,20 +35,24 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
                 let scaling = pass.vector(scaling.clone());
                 let near = pass.times(scaling, own);
                 let squares;
-                ([x, residual], squares) = pass.run([old, own], [[own, own], [own, near]]);
+                ([residual], squares) = pass.run([own], [[own, own], [own, near]]);
                 size = squares[0].clone().sqrt();
                 [_, next] = squares;
             }
             None => {
-                ([x, residual], [next]) = pass.run([old, own], [[own, own]]);
+                ([residual], [next]) = pass.run([own], [[own, own]]);
                 size = next.clone().sqrt();
             }
         }
+        // The point waits for the next direction, so that a direction is read once for both.
+        let mut pass = Pass::default();
+        let [old, way] = [x, direction].map(|vector| pass.vector(vector));
+        let old = pass.add(old, length, way);
         if watch.ends_unless(&size, &indefinite, ASKED) {
+            let ([x], []) = pass.run([old], []);
             return Ok(x);
         }
         open = system.open(&size);
-        let mut pass = Pass::default();
         let near = match &scaling {
             Some(scaling) => {
                 let [scaling, own] = [scaling.clone(), residual.clone()].map(|vector| pass.vector(vector));
@@ -63,9 +66,8 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
                 pass.vector(z)
             }
         };
-        let way = pass.vector(direction);
         let way = pass.add(near, ratio(next.clone(), rz), way);
-        ([direction], []) = pass.run([way], []);
+        ([x, direction], []) = pass.run([old, way], []);
         rz = next;
     }
 }

@@ -14,8 +14,8 @@ enum Place {
     Made(usize),
 }
 
-/// Linear combinations of vectors, and dot products. On a CPU they are one pass over memory; on a GPU they are Burn's
-/// operations, which fusion makes one kernel.
+/// Linear combinations of vectors, and dot products. On a CPU they are one pass over memory, and the results are written
+/// over vectors that nobody else has; on a GPU they are Burn's operations, which fusion makes one kernel.
 #[derive(Default)]
 pub struct Pass {
     vectors: Vec<Vectors>,
@@ -61,9 +61,10 @@ impl Pass {
             return self.by_steps(kept, dots);
         }
         let Self { vectors, scales, steps } = self;
+        let given = vectors.len();
         let place = |node: Node| match node.0 {
             Place::Given(at) => at,
-            Place::Made(step) => vectors.len() + step,
+            Place::Made(step) => given + step,
         };
         let step = |step: &Step| match *step {
             Step::Add { x, scale, y } => ColumnStep::Add { x: x.map(place), scale, y: place(y) },
@@ -71,10 +72,10 @@ impl Pass {
         };
         let pass = ColumnPass {
             steps: steps.iter().map(step).collect(),
-            kept: kept.iter().map(|node| place(*node) - vectors.len()).collect(),
+            kept: kept.iter().map(|node| place(*node) - given).collect(),
             dots: dots.iter().map(|pair| pair.map(place)).collect(),
         };
-        let mut results = kernel::column_pass(&pass, vectors.as_slice(), scales.as_slice()).into_iter();
+        let mut results = kernel::column_pass(&pass, vectors, scales).into_iter();
         let mut next = || results.next().expect("a result for each");
         (std::array::from_fn(|_| next()), std::array::from_fn(|_| next()))
     }

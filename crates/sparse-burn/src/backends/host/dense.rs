@@ -4,6 +4,7 @@ use super::elements_mut;
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{Activate, ActivateBackward, BiasRelu, DropValues, PassColumns, ReluBackward};
 use burn::tensor::TensorData;
+use sparse_core::Kept;
 use sparse_core::dynamic::{self, ElementVec, Values};
 
 /// The values after `kernel`: in their own memory, unless others use it too.
@@ -37,14 +38,28 @@ impl PassColumns<HostTensor> {
         let Self { pass, vectors, scales } = self;
         let Some(first) = vectors.first() else { return vec![] };
         let ([systems, rows, width], dtype) = ([0, 1, 2].map(|d| first.dims()[d]), first.dtype());
-        let [vectors, scales] =
-            [&vectors, &scales].map(|list| list.iter().map(HostTensor::elements).collect::<Vec<_>>());
-        let results = dynamic::column_pass(&pass, &vectors, &scales, [systems, rows, width]);
-        let data = |(at, list): (usize, ElementVec)| {
-            let rows = if at < pass.kept.len() { rows } else { 1 };
-            list.data([systems, rows, width], dtype)
-        };
-        results.into_iter().enumerate().map(data).collect()
+        let scales: Vec<_> = scales.iter().map(HostTensor::elements).collect();
+        // The memory of those that nobody else reads.
+        let mut lists: Vec<_> = vectors
+            .into_iter()
+            .map(|own| if own.is_shared() { Err(own) } else { Ok(Some(own.into_bytes())) })
+            .collect();
+        let mut columns = vec![];
+        for list in &mut lists {
+            columns.push(match list {
+                Ok(bytes) => Values::Owned(elements_mut(bytes.as_mut().expect("not yet taken"), dtype)),
+                Err(own) => Values::Shared(own.elements()),
+            });
+        }
+        let (kept, dots) = dynamic::column_pass(&pass, columns, &scales, [systems, rows, width]);
+        let kept = kept.into_iter().map(|own| match own {
+            Kept::New(list) => list.data([systems, rows, width], dtype),
+            Kept::Over(at) => {
+                let bytes = lists[at].as_mut().ok().and_then(Option::take).expect("a vector is written over once");
+                TensorData::from_bytes(bytes, [systems, rows, width], dtype)
+            }
+        });
+        kept.chain(dots.into_iter().map(|list| list.data([systems, 1, width], dtype))).collect()
     }
 }
 
