@@ -20,6 +20,7 @@ pub mod watch;
 
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};
+use crate::report::of_system;
 use burn::tensor::{Bool, Tensor, TensorData};
 use sparse_ops::{Result, SparseError};
 use system::{Point, System};
@@ -185,9 +186,7 @@ fn merged(taken: &[bool], new: Point, old: Point) -> Point {
 
 fn check_finite(numbers: &[f64], width: usize, what: &str) -> Result<()> {
     let Some(at) = numbers.iter().position(|number| !number.is_finite()) else { return Ok(()) };
-    let mut place = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
-    if numbers.len() > width {
-        place += &format!(" of system {}", at / width);
-    }
-    Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{place}")))
+    let column = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
+    let system = of_system((numbers.len() > width).then_some(at / width));
+    Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{column}{system}")))
 }

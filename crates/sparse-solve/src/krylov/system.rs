@@ -3,6 +3,7 @@
 use super::vectors::{Numbers, Vectors, apply, from_host, largest, norm, random, read};
 use super::watch::{Goal, OP};
 use crate::operator::{LinearOperator, Operator};
+use crate::report::of_system;
 use burn::tensor::{DType, Shape};
 use sparse_ops::extend::Exact;
 use sparse_ops::{Result, SparseError};
@@ -56,7 +57,7 @@ impl<'a> System<'a> {
         let share = image / most.clone().mask_fill(most.clone().equal_scalar(0.0), 1.0);
         let [most, share, probe] = read([&most, &norm(&share), &norm(&probe)]);
         if let Some(system) = share.iter().position(|share| !share.is_finite()) {
-            let place = if systems > 1 { format!(" of system {system}") } else { String::new() };
+            let place = of_system((systems > 1).then_some(system));
             let message = format!("the products of the matrix{place} must be finite, got others");
             return Err(SparseError::invalid(OP, message));
         }
