@@ -340,6 +340,13 @@ fn what_does_not_fit_is_told() {
     // An element outside the pattern, and derivatives that are not finite.
     let coupled = |_: &Free, u: Tensor<1>| u.clone() + u.flip([0]).square();
     told(try_sparse_jacobian(&none, coupled, start.clone(), eye(2).pattern()), "invalid", "every element");
+    // A small one beside large ones.
+    let beside = |_: &Free, u: Tensor<1>| {
+        let factors = Tensor::<1>::from_floats([1e4, 1.0], &u.device());
+        let other = Tensor::<1>::from_floats([0.5, 0.0], &u.device());
+        u.clone() * factors + u.flip([0]) * other
+    };
+    told(try_sparse_jacobian(&none, beside, start.clone(), eye(2).pattern()), "invalid", "others in column 1");
     let trouble = newton.try_solve(&none, coupled, start.clone(), Jacobian::colored(eye(2).pattern()));
     told(trouble, "invalid", "in iteration 1");
     let root = |_: &Free, u: Tensor<1>| (u - 1.0).sqrt();
@@ -351,6 +358,45 @@ fn what_does_not_fit_is_told() {
     assert_eq!(FixedPointConfig::new().solve(&none, f, empty.clone()).dims(), [0]);
     let pattern = CsrTensor::<2>::zeros([0, 0], &Device::flex());
     assert_eq!(sparse_jacobian(&none, f, empty, pattern.pattern()).nnz(), 0);
+}
+
+/// The root is between two floats: the last step is halved until it is less than their distance, and not further.
+#[test]
+fn halvings_end_where_rounding_leaves_nothing_of_the_step() {
+    let eye = CsrTensor::<2>::eye(4, &Device::flex());
+    let f = |_: &Vec<Tensor<1>>, u: Tensor<1>| {
+        let cubes = Tensor::from_floats([2.0, 3.0, 5.0, 7.0], &u.device());
+        u.powi_scalar(3) - cubes
+    };
+    let newton = NewtonConfig::new().with_relative(0.0).with_step(0.0).with_accept_unsolved(true);
+    let start = Tensor::<1>::ones([4], &Device::flex());
+    let jacobian = Jacobian::colored(eye.pattern());
+    let root = newton.with_max_halvings(400).try_solve_with(&vec![], f, start, jacobian, None).unwrap();
+    assert_eq!(root.report.stopped, Stopped::Stagnated);
+    assert!(root.report.evaluations < root.report.iterations + 40, "{:?}", root.report);
+}
+
+/// With its own configuration the solve of the backward pass is as exact as that asks for; else it is a tight one,
+/// whatever the steps ask for.
+#[test]
+fn the_gradient_of_newton_has_its_own_configuration() {
+    let device = Device::flex().autodiff();
+    let a = laplacian(&[20], Boundary::Dirichlet, (&Device::flex(), F64)).unwrap();
+    let gradient = |config: &NewtonConfig| {
+        let right = Tensor::<1>::ones([20], (&device, F64)).require_grad();
+        let theta = (a.clone(), right.clone());
+        let start = Tensor::<1>::zeros([20], (&device, F64));
+        let u = config.solve(&theta, poisson, start, Jacobian::given(by_hand));
+        list(right.grad(&u.sum().backward()).unwrap())
+    };
+    let rough = SolverConfig::new(Method::Gmres { restart: 50 }).with_relative(0.1);
+    let config = NewtonConfig::new().with_relative(1e-13).with_step(0.0).with_max_iterations(200);
+    let want = gradient(&config.clone().with_solver(exact()));
+    let loose = config.clone().with_solver(rough.clone());
+    near(&gradient(&loose), &want, 1e-4);
+    near(&gradient(&loose.clone().with_gradient(Some(exact()))), &want, 1e-11);
+    let far = gradient(&config.with_solver(exact()).with_gradient(Some(rough)));
+    assert!(far.iter().zip(&want).any(|(got, want)| (got - want).abs() > 1e-3), "{far:?} and {want:?}");
 }
 
 /// Nothing tracked: the result has the tape's association and no gradient, and a constant start changes nothing.
