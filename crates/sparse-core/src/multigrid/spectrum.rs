@@ -62,8 +62,8 @@ fn sums(blocks: &[Range<usize>], x: &mut [f64], term: &(dyn Fn(usize, &mut f64) 
     parts.iter().sum()
 }
 
-/// The least and the largest eigenvalue of a symmetric tridiagonal matrix of any scale, by bisection with Sturm's count:
-/// `diagonal`, and one number fewer `beside` it. Zeros if there are none. `O(n)`.
+/// The least and the largest eigenvalue of a symmetric tridiagonal matrix of any scale, by bisection with Sturm's
+/// count: `diagonal`, and one number fewer `beside` it. Zeros if there are none. `O(n)`.
 ///
 /// # Panics
 ///

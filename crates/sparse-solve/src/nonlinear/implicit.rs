@@ -8,8 +8,8 @@ use burn::tensor::{Device, Tensor};
 use sparse_ops::Result;
 use sparse_ops::extend::{Erased, Exact, associate, is_gpu, record};
 
-/// The solve in the backward pass, with the transposed matrix of `a`. Its tolerance is the relative one of `config`, and
-/// a small one where that asks for an absolute one, which says nothing about a gradient.
+/// The solve in the backward pass, with the transposed matrix of `a`. Its tolerance is the relative one of `config`,
+/// and a small one where that asks for an absolute one, which says nothing about a gradient.
 pub fn adjoint(
     config: &SolverConfig,
     a: &Operator,

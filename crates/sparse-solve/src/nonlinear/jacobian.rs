@@ -124,8 +124,8 @@ impl<M: Module + Send + Sync + 'static, const D: usize> Jacobian<M, D> {
 /// grouped by [`color_rows`], and each group takes one application of `f` on a tape and its backward pass: `J^T w`,
 /// with `w` 1 in the rows of the group. So it costs as many of these as there are colours, and one more with random
 /// numbers, by which it is checked that no element lies outside the pattern: of each column it sees what is more than
-/// 1e-3 (f64: 1e-7) of the column's sum of absolute terms and 2e-6 (4e-15) of the largest one. Colours are kept with the
-/// pattern. Memory: `O(nnz + colours N)`.
+/// 1e-3 (f64: 1e-7) of the column's sum of absolute terms and 2e-6 (4e-15) of the largest one. Colours are kept with
+/// the pattern. Memory: `O(nnz + colours N)`.
 /// Differences with grouped columns (`scipy.optimize.approx_derivative`) would need less of the function and have half
 /// the digits.
 ///
@@ -228,8 +228,8 @@ fn by_rows<M: Module + Send + Sync + 'static, const D: usize, const E: usize>(
     Ok(out)
 }
 
-/// Compares `J^T w` of the matrix with that of the function, for a `w` of random numbers: each column by the size of its
-/// own terms, so that a small one is seen beside large ones.
+/// Compares `J^T w` of the matrix with that of the function, for a `w` of random numbers: each column by the size of
+/// its own terms, so that a small one is seen beside large ones.
 fn check<const E: usize>(
     matrix: &CsrTensor<2>,
     product: impl Fn(Tensor<1>) -> Tensor<1>,

@@ -25,9 +25,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// what the [`Semiring`] makes of it, over the `k` that both store. The result has the mask's pattern, coalesced;
     /// where no elements meet it holds what a row without elements gives in [`matmul_semiring`](Self::matmul_semiring):
     /// 0, or an infinity. Its fill is zero, or `Undefined` for min-plus and max-plus and if that of an operand is.
-    /// Operands are coalesced first. Integers wrap. NaN wins; in plus-times an infinity or NaN of `other` in a column of
-    /// the mask also does where it meets nothing, since it may be read as times zero, as a dense product reads it; so
-    /// do those of an operand in the gradient of the other one.
+    /// Operands are coalesced first. Integers wrap. NaN wins; in plus-times an infinity or NaN of `other` in a column
+    /// of the mask also does where it meets nothing, since it may be read as times zero, as a dense product reads it;
+    /// so do those of an operand in the gradient of the other one.
     ///
     /// Backward, each on its own pattern: `d self[r, k] = sum_c d out[r, c] * other[k, c]` over the mask's elements,
     /// and `d other` likewise. In the other semirings a gradient is shared evenly by the terms that tie, as in

@@ -76,8 +76,8 @@ fn a_nilpotent_matrix() {
     }
 }
 
-/// The right-hand side is in the range, but the space `b, A b, ..` has nothing that is mapped to it: the start is as near
-/// as any vector of it, and the iteration ends there at once.
+/// The right-hand side is in the range, but the space `b, A b, ..` has nothing that is mapped to it: the start is as
+/// near as any vector of it, and the iteration ends there at once.
 #[test]
 fn a_nilpotent_matrix_whose_solution_is_outside_the_krylov_space() {
     let a = full([[0.0, 1.0], [0.0, 0.0]], F64);
