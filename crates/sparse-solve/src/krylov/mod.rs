@@ -24,7 +24,7 @@ use crate::report::of_system;
 use burn::tensor::{Bool, Tensor, TensorData};
 use sparse_ops::{Result, SparseError};
 use system::{Point, System};
-use vectors::{Vectors, choose, indicator, largest, norm, read};
+use vectors::{Vectors, choose, evened, indicator, largest, norm, read};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 /// What to solve, without the tape. Columns are `[systems, rows, F]`.
@@ -60,10 +60,7 @@ pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>
     let least_squares = method.is_least_squares();
     let transposed = method.needs_transposed().then(|| a.try_transposed()).transpose()?;
     let (mut system, norms) = System::new(a, transposed, least_squares, preconditioner, &b)?;
-    // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
-    let scale = largest(&b);
-    let scale = scale.clone().mask_fill(scale.equal_scalar(0.0), 1.0);
-    let b = b / scale.clone();
+    let (b, scale) = evened(&b);
 
     let origin = Tensor::zeros([systems, a.dims()[1] / systems, width], (&b.device(), b.dtype()));
     let mut point = system.point_of(origin, b.clone())?;
