@@ -1,5 +1,11 @@
 //! The one trait that is implemented for `Autodiff<B, C>`.
 
+// Without a backend Burn's macro routes the arguments nowhere.
+#![cfg_attr(
+    not(any(feature = "flex", feature = "ndarray", feature = "gpu", feature = "remote")),
+    allow(unused_variables)
+)]
+
 use burn::backend::{
     Autodiff, Backend, BackendTensor, DispatchKindConversion, DispatchTensor,
     autodiff::{

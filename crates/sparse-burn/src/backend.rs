@@ -3,7 +3,7 @@
 use crate::any::AnyTensor;
 use crate::host_tensor::{HostAccess, HostTensor};
 use crate::kernel_args::{KernelValue, Of};
-use burn::backend::{Dispatch, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
+use burn::backend::Dispatch;
 use burn::tensor::TensorData;
 
 #[cfg(feature = "remote")]
@@ -109,7 +109,8 @@ macro_rules! dispatch {
             fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {
                 let (AnyTensor::Float(first) | AnyTensor::Int(first) | AnyTensor::Bool(first)) = K::first(&args);
                 match &first.kind {
-                    $($(#[$enabled])* DispatchTensorKind::$Backend(_) => {
+                    $($(#[$enabled])* burn::backend::DispatchTensorKind::$Backend(_) => {
+                        use burn::backend::{DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
                         let args = K::map(args, &mut |tensor| match DispatchTensor::from(tensor).kind {
                             DispatchTensorKind::$Backend(tensor) => AnyTensor::<burn::backend::$Backend>::from(tensor),
                             #[allow(unreachable_patterns)]

@@ -9,6 +9,7 @@ use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProper
 use bytemuck::{Pod, Zeroable};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
+#[cfg(feature = "flex")]
 use std::sync::Once;
 
 /// The size of a huge page.
@@ -16,6 +17,7 @@ use std::sync::Once;
 const HUGE: usize = 2 << 20;
 
 /// Tells `sparse-core` how to advise huge pages for large outputs. Cheap after the first call.
+#[cfg(feature = "flex")]
 pub(crate) fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -92,8 +92,11 @@ impl<T: Element> Reducer<T> for Sum {
 
 /// The largest or smallest product, computed as `flip(max(flip(product)))`. `flip` is its own inverse. It is the
 /// identity, or it reverses the order: `-p` for floats, `!p = -p - 1` for integers, whose smallest value has no `-p`.
+///
+/// With `SUM` of sums in place of products. The result of an empty segment is then what no sum changes: the lowest
+/// number of a maximum, the highest of a minimum; for floats an infinity.
 #[derive(Clone, Copy)]
-pub(crate) struct Extreme<A> {
+pub(crate) struct Extreme<A, const SUM: bool = false> {
     sign: A,
     offset: A,
 }
@@ -108,6 +111,12 @@ impl<A: Copy> Extreme<A> {
         Self { sign: minus, offset: if T::IS_FLOAT { T::ACC_ZERO } else { minus } }
     }
 
+    pub(crate) fn of_sums(self) -> Extreme<A, true> {
+        Extreme { sign: self.sign, offset: self.offset }
+    }
+}
+
+impl<A: Copy, const SUM: bool> Extreme<A, SUM> {
     #[inline(always)]
     fn shift<T: Element<Acc = A>>(&self, signed: A) -> A {
         if T::IS_FLOAT { signed } else { T::add(signed, self.offset) }
@@ -119,20 +128,35 @@ impl<A: Copy> Extreme<A> {
     }
 }
 
-impl<T: Element> Reducer<T> for Extreme<T::Acc> {
+impl<T: Element, const SUM: bool> Reducer<T> for Extreme<T::Acc, SUM> {
     const ROUNDS: bool = false;
 
     #[inline(always)]
     fn start(&self, empty: bool) -> T::Acc {
-        if empty { Reducer::<T>::finish(self, T::ACC_ZERO) } else { T::ACC_LOWEST }
+        if empty && !SUM { Reducer::<T>::finish(self, T::ACC_ZERO) } else { T::ACC_LOWEST }
     }
     #[inline(always)]
     fn factor(&self, weight: T::Acc) -> T::Acc {
-        T::mul(self.sign, weight)
+        if SUM { weight } else { T::mul(self.sign, weight) }
     }
     #[inline(always)]
     fn factor_lanes<S: Simd>(&self, simd: S, weights: V<T, S>) -> V<T, S> {
-        T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), weights)
+        if SUM { weights } else { T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), weights) }
+    }
+    #[inline(always)]
+    fn term(&self, factor: T::Acc, x: T::Acc) -> T::Acc {
+        if SUM { T::mul(self.sign, T::add(factor, x)) } else { T::mul(factor, x) }
+    }
+    #[inline(always)]
+    fn term_lanes<S: Simd>(&self, simd: S, factor: V<T, S>, x: V<T, S>) -> V<T, S> {
+        match SUM {
+            true => T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), T::Lanes::add(simd, factor, x)),
+            false => T::Lanes::mul(simd, factor, x),
+        }
+    }
+    #[inline(always)]
+    fn again(&self, result: T::Acc) -> T::Acc {
+        T::mul(self.sign, result)
     }
     #[inline(always)]
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {
@@ -149,55 +173,5 @@ impl<T: Element> Reducer<T> for Extreme<T::Acc> {
     #[inline(always)]
     fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S> {
         self.shift_lanes::<T, S>(simd, T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), acc))
-    }
-}
-
-/// [`Extreme`] with sums in place of products, computed as `flip(max(flip(weight + x)))`. The result of an empty
-/// segment is what no sum changes: the lowest number of a maximum, the highest of a minimum; for floats an infinity.
-#[derive(Clone, Copy)]
-pub(crate) struct ExtremeSum<A>(pub(crate) Extreme<A>);
-
-impl<T: Element> Reducer<T> for ExtremeSum<T::Acc> {
-    const ROUNDS: bool = false;
-
-    #[inline(always)]
-    fn start(&self, _: bool) -> T::Acc {
-        T::ACC_LOWEST
-    }
-    #[inline(always)]
-    fn factor(&self, weight: T::Acc) -> T::Acc {
-        weight
-    }
-    #[inline(always)]
-    fn factor_lanes<S: Simd>(&self, _: S, weights: V<T, S>) -> V<T, S> {
-        weights
-    }
-    #[inline(always)]
-    fn term(&self, factor: T::Acc, x: T::Acc) -> T::Acc {
-        T::mul(self.0.sign, T::add(factor, x))
-    }
-    #[inline(always)]
-    fn term_lanes<S: Simd>(&self, simd: S, factor: V<T, S>, x: V<T, S>) -> V<T, S> {
-        T::Lanes::mul(simd, T::Lanes::splat(simd, self.0.sign), T::Lanes::add(simd, factor, x))
-    }
-    #[inline(always)]
-    fn again(&self, result: T::Acc) -> T::Acc {
-        T::mul(self.0.sign, result)
-    }
-    #[inline(always)]
-    fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {
-        Reducer::<T>::step(&self.0, acc, product)
-    }
-    #[inline(always)]
-    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, product: V<T, S>) -> V<T, S> {
-        Reducer::<T>::step_lanes(&self.0, simd, acc, product)
-    }
-    #[inline(always)]
-    fn finish(&self, acc: T::Acc) -> T::Acc {
-        Reducer::<T>::finish(&self.0, acc)
-    }
-    #[inline(always)]
-    fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S> {
-        Reducer::<T>::finish_lanes(&self.0, simd, acc)
     }
 }

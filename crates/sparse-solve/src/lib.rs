@@ -28,6 +28,7 @@
 
 mod amg;
 mod assembly;
+mod chebyshev;
 #[cfg(feature = "direct")]
 mod direct;
 mod functions;

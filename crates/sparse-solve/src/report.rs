@@ -61,3 +61,8 @@ impl fmt::Display for Report {
         write!(f, "{why} after {iterations} iterations in {seconds:.2} s with a relative residual of {worst:.1e}")
     }
 }
+
+/// The end of a message that names a system of a batch.
+pub(crate) fn of_system(system: Option<usize>) -> String {
+    system.map_or(String::new(), |system| format!(" of system {system}"))
+}

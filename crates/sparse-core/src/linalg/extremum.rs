@@ -8,7 +8,7 @@ use crate::element::Ids;
 use crate::epilogue::Epilogue;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
-use crate::reducer::{Extreme, ExtremeSum};
+use crate::reducer::Extreme;
 use crate::source::{Source, prefetch};
 use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
 use crate::{Element, Index};
@@ -54,7 +54,7 @@ pub fn spmm_extremum<T: Element, I: Index>(
         let dense = Source::new(dense, features, "spmm_extremum: dense");
         match term {
             Term::Product => reduce_products(reducer, a, values, dense, heads, Epilogue::default(), out),
-            Term::Sum => reduce_products(ExtremeSum(reducer), a, values, dense, heads, Epilogue::default(), out),
+            Term::Sum => reduce_products(reducer.of_sums(), a, values, dense, heads, Epilogue::default(), out),
         }
     }
 }

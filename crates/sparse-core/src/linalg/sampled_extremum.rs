@@ -6,7 +6,7 @@ use super::extremum::Extremum;
 use super::places::{Columns, Right, position, prefetch_next};
 use super::term::{Join, Product, Sum, Term, is_result};
 use crate::par::for_pieces;
-use crate::reducer::{Extreme, ExtremeSum, Reducer};
+use crate::reducer::{Extreme, Reducer};
 use crate::{Element, Index};
 
 /// Sampled sparse x sparse^T of a semiring: `out[e] = max over j of X[i, j] * Y[k, j]` for each element `e = (i, k)` of
@@ -38,7 +38,7 @@ pub fn sampled_extremum<T: Element, I: Index>(
     let (x, y) = ((Right::of(x, &own, &columns), x_values), (Right::of(y, &other, &columns), y_values));
     match term {
         Term::Product => sample(reducer, mask, x, y, out),
-        Term::Sum => sample(ExtremeSum(reducer), mask, x, y, out),
+        Term::Sum => sample(reducer.of_sums(), mask, x, y, out),
     }
 }
 

@@ -6,7 +6,7 @@ use super::places::{Columns, Right, position, prefetch_next};
 use super::term::{Join, Product, Sum, Term, is_result};
 use crate::element::Ids;
 use crate::par::for_pieces;
-use crate::reducer::{Extreme, ExtremeSum, Reducer};
+use crate::reducer::{Extreme, Reducer};
 use crate::{Element, Index};
 
 /// Sparse x sparse of a semiring, at the elements of the pattern `c`, which must be all of the product: `C[i, j] = max
@@ -37,7 +37,7 @@ pub fn spgemm_extremum<T: Element, I: Index>(
     let (c, b) = ((I::list(c.0), &own[..]), (Right::of(b, &other, &columns), b_values));
     match term {
         Term::Product => reduce(reducer, c, (a.view(), a_values), b, out),
-        Term::Sum => reduce(ExtremeSum(reducer), c, (a.view(), a_values), b, out),
+        Term::Sum => reduce(reducer.of_sums(), c, (a.view(), a_values), b, out),
     }
 }
 

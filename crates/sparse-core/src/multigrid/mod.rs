@@ -12,7 +12,7 @@ mod tentative;
 
 pub use coarse::pseudo_inverse;
 pub use relax::{Diagonal, Wrong, diagonal, relaxed};
-pub use spectrum::spectral_radius;
+pub use spectrum::{extremes_of_tridiagonal, spectral_radius};
 pub use strength::{Strength, filtered_pattern, filtered_values, strength};
 pub use tentative::{Tentative, tentative};
 

@@ -49,7 +49,7 @@ fn radius<T: Float>(ptr: Ids<'_>, idx: Ids<'_>, values: &[T], diagonal: &[f64], 
         (scale_before, scale) = (scale, 1.0 / length);
     }
     off.truncate(on.len().saturating_sub(1));
-    largest(&on, &off)
+    extremes_of_tridiagonal(&on, &off)[1]
 }
 
 /// The sum of `term(row, x[row])`, block by block.
@@ -62,24 +62,61 @@ fn sums(blocks: &[Range<usize>], x: &mut [f64], term: &(dyn Fn(usize, &mut f64) 
     parts.iter().sum()
 }
 
-/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection with Sturm's count.
-fn largest(on: &[f64], off: &[f64]) -> f64 {
-    let around = |k: usize| off.get(k).map_or(0.0, |x| x.abs()) + if k > 0 { off[k - 1].abs() } else { 0.0 };
-    let mut low = on.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut high = (0..on.len()).map(|k| on[k] + around(k)).fold(low, f64::max);
-    if on.is_empty() {
-        return 0.0;
+/// The least and the largest eigenvalue of a symmetric tridiagonal matrix of any scale, by bisection with Sturm's
+/// count: `diagonal`, and one number fewer `beside` it. Zeros if there are none. `O(n)`.
+///
+/// # Panics
+///
+/// When `beside` is too short.
+pub fn extremes_of_tridiagonal(diagonal: &[f64], beside: &[f64]) -> [f64; 2] {
+    let size = diagonal.iter().chain(beside).fold(0.0f64, |most, number| most.max(number.abs()));
+    if size == 0.0 {
+        return [0.0; 2];
     }
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        let mut pivot = 1.0;
-        // All pivots of `middle - T` are positive only above the largest eigenvalue.
-        let above = (0..on.len()).all(|k| {
-            let square = if k > 0 { off[k - 1] * off[k - 1] } else { 0.0 };
-            pivot = middle - on[k] - square / pivot;
-            pivot > 0.0
-        });
-        if above { high = middle } else { low = middle }
+    // A power of 2, so that no digit is lost: squares of very small or large numbers would be 0 or infinite.
+    let power = size.log2().floor().max(-1000.0).exp2();
+    let [diagonal, beside] = [diagonal, beside].map(|list| list.iter().map(|own| own / power).collect::<Vec<_>>());
+    let below = |x: f64| {
+        let (mut count, mut pivot) = (0, 1.0f64);
+        for (k, own) in diagonal.iter().enumerate() {
+            let square = if k == 0 { 0.0 } else { beside[k - 1] * beside[k - 1] };
+            pivot = own - x - square / if pivot == 0.0 { f64::MIN_POSITIVE } else { pivot };
+            count += usize::from(pivot < 0.0);
+        }
+        count
+    };
+    // Gershgorin's circles.
+    let radius = |k: usize| k.checked_sub(1).map_or(0.0, |k| beside[k].abs()) + beside.get(k).map_or(0.0, |b| b.abs());
+    let all = || diagonal.iter().enumerate();
+    let low = all().map(|(k, own)| own - radius(k)).fold(f64::INFINITY, f64::min);
+    let high = all().map(|(k, own)| own + radius(k)).fold(f64::NEG_INFINITY, f64::max);
+    // The point from which on at least so many eigenvalues lie below.
+    [1, diagonal.len()].map(|count| {
+        let [mut from, mut to] = [low, high];
+        for _ in 0..80 {
+            let middle = from + (to - from) / 2.0;
+            if below(middle) >= count { to = middle } else { from = middle }
+        }
+        to * power
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extremes_of_tridiagonal;
+
+    /// Of second differences `2 - 2 cos(k pi / (n + 1))`.
+    #[test]
+    fn eigenvalues_that_are_known() {
+        for (n, scale) in [(1usize, 1.0), (2, 1e-300), (7, 1.0), (20, 1e200)] {
+            let got = extremes_of_tridiagonal(&vec![2.0 * scale; n], &vec![-scale; n - 1]);
+            let want = |k: usize| 2.0 - 2.0 * (k as f64 * core::f64::consts::PI / (n + 1) as f64).cos();
+            for (got, want) in got.into_iter().zip([want(1), want(n)]) {
+                assert!((got / scale - want).abs() < 1e-12, "{got} {want}");
+            }
+        }
+        let [least, most] = extremes_of_tridiagonal(&[3.0, -1.0], &[0.0]);
+        assert!((least + 1.0).abs() < 1e-12 && (most - 3.0).abs() < 1e-12, "{least} {most}");
+        assert_eq!(extremes_of_tridiagonal(&[], &[]), [0.0; 2]);
     }
-    high
 }

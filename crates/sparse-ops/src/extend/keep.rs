@@ -34,3 +34,17 @@ where
 {
     pattern.memo().get(key, || Own(make())).0
 }
+
+/// [`kept`] for a `make` that can fail. Errors are not kept: the next call tries again.
+///
+/// # Errors
+///
+/// Those of `make`.
+pub fn try_kept<P, K, T, E>(pattern: &P, key: K, make: impl FnOnce() -> Result<T, E>) -> Result<T, E>
+where
+    P: Pattern,
+    K: Eq + Send + Sync + 'static,
+    T: Derived,
+{
+    pattern.memo().try_get(key, || make().map(Own)).map(|own| own.0)
+}

@@ -234,6 +234,43 @@ fn integers_start_from_their_ends() {
     }
 }
 
+/// The number that stands for infinity is one like others: after a clamp there is room for an edge.
+#[test]
+fn integers_wrap_unless_they_are_clamped() {
+    let ints = |list: Vec<i32>| {
+        let count = list.len();
+        Tensor::<1, Int>::from_data(TensorData::new(list, [count]), &device()).cast(DType::I32)
+    };
+    let a = CooTensor::from_edges(&[(0, 1), (1, 2)], ints(vec![1, 1]), 3).unwrap();
+    let start = ints(vec![0, i32::MAX, i32::MAX]).reshape([3, 1]);
+    let step = |x: Tensor<2, Int>| {
+        a.matmul_semiring(x.cast(DType::I32), Semiring::MinPlus).into_data().iter::<i32>().collect::<Vec<_>>()
+    };
+    assert_eq!(step(start.clone()), [i32::MIN, i32::MIN, i32::MAX]);
+    assert_eq!(step(start.clamp_max(i32::MAX - 1)), [i32::MAX; 3]);
+}
+
+/// Of a whole product without a gradient to the second operand nothing is made that is as long as its columns are many.
+#[test]
+fn columns_of_which_almost_all_are_empty() {
+    let cols = 1usize << 40;
+    let far = |values: Tensor<1>| {
+        let indices =
+            Tensor::<2, Int>::from_data(TensorData::new(vec![0i64, 1, 5, 1 << 39], [2, 2]), (&device(), DType::I64));
+        CooTensor::<2>::new(indices, values, [2, cols]).unwrap()
+    };
+    let floats = || Tensor::<1>::from_floats([2.0, 3.0], &device());
+    let a = CooTensor::<2>::from_dense(Tensor::from_floats([[1.0, 4.0]], &device()), 0);
+    for semiring in ALL {
+        let out = a.spgemm_semiring(&far(floats()), semiring);
+        assert_eq!((out.dims(), out.nnz()), ([1, cols], 2));
+    }
+    let tracked = far(Tensor::from_floats([2.0, 3.0], &device().autodiff()).require_grad());
+    assert_eq!(refused(a.try_spgemm_semiring(&tracked, Semiring::MinPlus)), "would_densify");
+    let (b, mask) = (far(floats()), far(floats()).narrow(0, 0, 1));
+    assert_eq!(refused(a.try_spgemm_masked(&b, &mask, Semiring::MinPlus)), "would_densify");
+}
+
 #[test]
 fn heads_have_values_of_their_own() {
     let indices = Tensor::<2, Int>::from_data([[0, 0], [0, 1]], &device());

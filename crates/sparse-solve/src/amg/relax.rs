@@ -3,6 +3,7 @@
 use super::config::Smoother;
 use super::host::{numbers, value_rows};
 use super::matrix::Matrix;
+use crate::chebyshev::chebyshev;
 use burn::tensor::Tensor;
 use sparse_core::multigrid::{self, relaxed};
 use sparse_ops::extend::Parts;
@@ -45,8 +46,7 @@ pub(super) enum Relax {
         inverse: Tensor<2>,
         degree: usize,
         /// Of the part of the spectrum that is damped.
-        low: f64,
-        high: f64,
+        bounds: [f64; 2],
     },
 }
 
@@ -67,7 +67,7 @@ impl Relax {
                 Self::Jacobi { matrix, weights: column(factor) }
             }
             Smoother::Chebyshev(degree) => {
-                Self::Chebyshev { inverse: column(1.0), degree, low: 0.1 * radius, high: radius }
+                Self::Chebyshev { inverse: column(1.0), degree, bounds: [0.1 * radius, radius] }
             }
         }
     }
@@ -92,32 +92,17 @@ impl Relax {
             x = Some(match (self, x) {
                 (Self::Jacobi { .. }, None) => scaled.clone(),
                 (Self::Jacobi { matrix, .. }, Some(x)) => matrix.try_matmul(x)? + scaled.clone(),
-                (Self::Chebyshev { .. }, x) => self.chebyshev(a, scaled, x)?,
+                (Self::Chebyshev { inverse, degree, bounds }, x) => {
+                    let step = |residual| {
+                        let weigh = |residual| residual * inverse.clone();
+                        chebyshev(|step| a.try_matmul(step), weigh, *bounds, *degree, residual)
+                    };
+                    match x {
+                        Some(x) => x.clone() + step(scaled.clone() - a.try_matmul(x)?)?,
+                        None => step(scaled.clone())?,
+                    }
+                }
             });
-        }
-        Ok(x)
-    }
-
-    /// Saad, *Iterative methods for sparse linear systems*, algorithm 12.1.
-    fn chebyshev(&self, a: &CsrTensor<2>, b: &Tensor<2>, x: Option<Tensor<2>>) -> Result<Tensor<2>> {
-        let Self::Chebyshev { inverse, degree, low, high } = self else { unreachable!("called for Chebyshev") };
-        let (middle, half) = (0.5 * (high + low), 0.5 * (high - low));
-        let mut residual = match &x {
-            Some(x) => b.clone() - a.try_matmul(x.clone())?,
-            None => b.clone(),
-        };
-        let mut step = (residual.clone() * inverse.clone()).mul_scalar(1.0 / middle);
-        let mut x = match x {
-            Some(x) => x + step.clone(),
-            None => step.clone(),
-        };
-        let mut rho = half / middle;
-        for _ in 1..*degree {
-            residual = residual - a.try_matmul(step.clone())?;
-            let next = 1.0 / (2.0 * middle / half - rho);
-            step = step.mul_scalar(next * rho) + (residual.clone() * inverse.clone()).mul_scalar(2.0 * next / half);
-            x = x + step.clone();
-            rho = next;
         }
         Ok(x)
     }

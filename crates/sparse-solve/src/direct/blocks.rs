@@ -8,7 +8,7 @@ use faer::{Mat, MatRef};
 #[derive(Clone, Copy)]
 pub(super) struct Block<'a> {
     pub start: usize,
-    /// The rows below the triangle.
+    /// The rows below the triangle, which ascend.
     pub rows: &'a [usize],
     /// The triangle, and the rows below it.
     pub values: MatRef<'a, f64>,
@@ -31,7 +31,7 @@ impl<'a> Block<'a> {
     fn find(&self, row: usize) -> Option<usize> {
         match row.checked_sub(self.start) {
             Some(at) if at < self.width() => Some(at),
-            _ => self.rows.iter().position(|&own| own == row).map(|at| self.width() + at),
+            _ => self.rows.binary_search(&row).ok().map(|at| self.width() + at),
         }
     }
 }
@@ -68,6 +68,7 @@ impl<'a> Blocks<'a> {
                 (0..raw.n_supernodes()).map(block).collect()
             }
         };
+        debug_assert!(list.iter().all(|block| block.rows.is_sorted()));
         let of = list.iter().enumerate().flat_map(|(at, block)| std::iter::repeat_n(at, block.width())).collect();
         let order = match symbolic.perm() {
             Some(order) => order.arrays().0.to_vec(),

@@ -3,8 +3,9 @@
 use super::host::{by_rows, each, numbers, tensor};
 use super::kind::Factorization;
 use super::structure::Structure;
-use super::system::System;
+use super::system::{Place, System};
 use burn::tensor::Tensor;
+use faer::Mat;
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,20 +24,31 @@ impl fmt::Debug for Core {
 }
 
 impl Core {
-    /// The solution of columns, not on the tape.
-    pub(super) fn solve(&self, b: &Tensor<2>, transposed: bool, steps: usize) -> Tensor<2> {
-        let [systems, rows, cols] = self.structure.sizes;
-        let rows = if transposed { rows } else { cols };
+    /// The solution of each system for columns `[systems * rows, F]`, in f64. None of them without rows or columns.
+    pub(super) fn solutions(&self, b: &Tensor<2>, transposed: bool, steps: usize) -> Vec<Mat<f64>> {
         let width = b.dims()[1];
-        let shape = [systems * rows, width];
-        if shape.contains(&0) || self.systems.is_empty() {
+        if width == 0 || self.systems.is_empty() {
+            return vec![];
+        }
+        let (list, at) = (numbers(b.clone()), usize::from(transposed));
+        let solve = |system: usize, par| self.systems[system].solve_rows(&list, width, [system, at], steps, par);
+        each(self.systems.len(), solve)
+    }
+
+    /// Solutions as rows of a tensor like `b`, not on the tape.
+    pub(super) fn rows(&self, solutions: &[Mat<f64>], b: &Tensor<2>, transposed: bool) -> Tensor<2> {
+        let [systems, rows, cols] = self.structure.sizes;
+        let shape = [systems * if transposed { rows } else { cols }, b.dims()[1]];
+        if solutions.is_empty() {
             return Tensor::zeros(shape, (&b.device(), b.dtype()));
         }
-        let list = numbers(b.clone());
-        let at = usize::from(transposed);
-        let solve = |system: usize, par| self.systems[system].solve_rows(&list, width, [system, at], steps, par);
-        let mut out = Vec::with_capacity(shape[0] * width);
-        each(systems, solve).iter().for_each(|x| out.extend(by_rows(x)));
+        let mut out = Vec::with_capacity(shape[0] * shape[1]);
+        solutions.iter().for_each(|x| out.extend(by_rows(x)));
         tensor(out, shape, &b.device(), b.dtype())
+    }
+
+    /// The names in errors about a system.
+    pub(super) fn place(&self, op: &'static str, system: usize) -> Place {
+        Place { op, system: self.batched.then_some(system) }
     }
 }

@@ -3,8 +3,10 @@
 use super::blocks::Blocks;
 use super::factor::Factor;
 use super::host::{each, tensor};
+use super::kind::Factorization;
 use super::plan::Symbolic;
-use super::system::{Numeric, System};
+use super::system::{Numeric, Place, System};
+use crate::report::of_system;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Erased, Exact, record};
@@ -14,24 +16,27 @@ impl Factor {
     /// The sign of each determinant and the logarithm of its size, `[1]`, of a batch `[B]`: 1 and 0 without rows.
     ///
     /// Backward: `d a_ij = g (A^-1)_ji` at the stored elements, by the inverse on the pattern of the factors, so about
-    /// the cost of the factors again. (NumPy's and PyTorch's `slogdet`.)
+    /// the cost of the factors again. Cost: the pivots are read; of `Lu` the factors are made once more the first time,
+    /// element by element on one thread, since faer does not let its own out. (NumPy's and PyTorch's `slogdet`.)
     ///
     /// # Errors
     ///
-    /// `invalid` of `Qr`, whose factors do not keep the sign: use `Lu`.
+    /// `invalid` of `Qr`, whose factors do not keep the sign: use `Lu`; that names the row, of a pivot of `Lu` that is
+    /// zero or not finite; if there is too little memory.
     #[or_panic]
     pub fn try_slogdet(&self) -> Result<(Vec<f64>, Tensor<1>)> {
         const OP: &str = "Factor::slogdet";
         let [systems, ..] = self.core.structure.sizes;
-        let found = each(self.core.systems.len(), |at, _| self.core.systems[at].determinant());
-        let Some(mut found) = found.into_iter().collect::<Option<Vec<_>>>() else {
+        if self.core.how == Factorization::Qr {
             return Err(SparseError::invalid(OP, "use Lu for determinants, got Qr"));
-        };
+        }
+        let own = |at: usize, _| self.core.systems[at].determinant(self.core.place(OP, at));
+        let mut found = each(self.core.systems.len(), own).into_iter().collect::<Result<Vec<_>>>()?;
         found.resize(systems, (1.0, 0.0));
         let (signs, logs): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         let plain = tensor(logs, [systems], &self.values.device(), self.values.dtype());
         let out = record(plain, [Erased::from(&self.values)], self.core.clone(), |core, grad, _| {
-            let inverse = core.on_pattern(true);
+            let inverse = core.on_pattern(OP, true).expect("the determinant was made with these pivots");
             let rows = core.structure.ends[0].clone();
             let [systems, own, _] = core.structure.sizes;
             let list = tensor(inverse, [core.structure.ends[0].dims()[0], 1], &grad.device(), grad.dtype());
@@ -56,7 +61,7 @@ impl Factor {
         match signs.iter().position(|sign| *sign < 0.0) {
             None => Ok(out),
             Some(at) => {
-                let of = if self.core.batched { format!(" of system {at}") } else { String::new() };
+                let of = of_system(self.core.batched.then_some(at));
                 let message = format!("the determinant{of} must be positive, got a negative one: use slogdet");
                 Err(SparseError::invalid(OP, message))
             }
@@ -66,23 +71,23 @@ impl Factor {
 
 impl System {
     /// The sign, and the logarithm of the size.
-    fn determinant(&self) -> Option<(f64, f64)> {
+    fn determinant(&self, place: Place) -> Result<(f64, f64)> {
         let of = |pivots: &mut dyn Iterator<Item = f64>, sign: f64| {
             pivots.fold((sign, 0.0), |(sign, sum), pivot| (sign * pivot.signum(), sum + pivot.abs().ln()))
         };
         match (&self.plan.symbolic, &self.numeric) {
             (Symbolic::Symmetric { symbolic, .. }, Numeric::Llt(own)) => {
                 let (sign, sum) = of(&mut Blocks::new(symbolic, own).diagonal(), 1.0);
-                Some((sign, 2.0 * sum))
+                Ok((sign, 2.0 * sum))
             }
             (Symbolic::Symmetric { symbolic, .. }, Numeric::Ldlt(own)) => {
-                Some(of(&mut Blocks::new(symbolic, own).diagonal(), 1.0))
+                Ok(of(&mut Blocks::new(symbolic, own).diagonal(), 1.0))
             }
             (_, Numeric::Lu(_)) => {
-                let explicit = self.explicit().expect("the pivots were looked at");
-                Some(of(&mut explicit.pivots.iter().copied(), explicit.sign))
+                let explicit = self.explicit(place)?;
+                Ok(of(&mut explicit.pivots.iter().copied(), explicit.sign))
             }
-            _ => None,
+            _ => unreachable!("refused"),
         }
     }
 }

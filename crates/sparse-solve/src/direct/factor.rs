@@ -4,7 +4,7 @@ use super::core::Core;
 use super::gradient::Solve;
 use super::host::{each, numbers};
 use super::kind::Factorization;
-use super::structure::{Structure, sizes_of};
+use super::structure::{Source, Structure, sizes_of};
 use super::system::{Place, System};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
@@ -72,7 +72,7 @@ pub fn try_factorize<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, how: Fa
     const OP: &str = "factorize";
     let sizes = sizes_of(OP, a, how)?;
     let a = a.coalesce();
-    let structure = Structure::of(OP, a.pattern(), sizes, how)?;
+    let structure = Structure::of(OP, a.pattern(), sizes, how.family(), Source::Pattern)?;
     Factor::new(OP, structure, a.rows().clone(), how, D == 3)
 }
 
@@ -96,7 +96,8 @@ impl Factor {
     }
 
     /// The factors of other values on the same pattern: the numeric phase alone. The result has gradients with respect
-    /// to `a`.
+    /// to `a`. Another pattern object with the same elements is compared once, in `O(nnz)`, and takes the symbolic phase
+    /// over.
     ///
     /// # Errors
     ///
@@ -106,14 +107,8 @@ impl Factor {
         const OP: &str = "Factor::refactorize";
         let (sizes, core) = (sizes_of(OP, a, self.core.how)?, &self.core);
         let a = a.coalesce();
-        let structure = Structure::of(OP, a.pattern(), sizes, core.how)?;
-        if !Arc::ptr_eq(&structure, &core.structure) {
-            let same = structure.is_like(&core.structure);
-            if !same {
-                return Err(SparseError::invalid(OP, "the matrix must store the same elements, got others"));
-            }
-        }
-        let factor = Self::new(OP, core.structure.clone(), a.rows().clone(), core.how, core.batched)?;
+        let structure = Structure::of(OP, a.pattern(), sizes, core.how.family(), Source::Like(&core.structure))?;
+        let factor = Self::new(OP, structure, a.rows().clone(), core.how, core.batched)?;
         Ok(Self { steps: self.steps, ..factor })
     }
 

@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::core::Core;
 use super::factor::{Factor, try_factorize};
-use super::host::{numbers, tensor};
+use super::host::{numbers, par, tensor};
 use super::kind::Factorization;
 use super::plan::Symbolic;
 use super::selected;
@@ -192,11 +192,10 @@ impl Saved {
                 }
             }
         }
-        let of_matrix = selected::of_matrix(&blocks, of_factor);
-        let row_ids = (0..n).flat_map(|row| std::iter::repeat_n(row, plan.ptr[row + 1] - plan.ptr[row]));
+        let of_matrix = selected::of_matrix(&blocks, of_factor, par());
         // An element that only the upper triangle stores is zero, and moves nothing that is read.
-        let list: Vec<f64> =
-            row_ids.zip(&plan.idx).map(|(row, &col)| blocks.element(&of_matrix, row, col).unwrap_or(0.0)).collect();
+        let element = |(row, &col): (usize, &usize)| blocks.element(&of_matrix, row, col).unwrap_or(0.0);
+        let list: Vec<f64> = plan.row_ids().zip(&plan.idx).map(element).collect();
         let nnz = list.len();
         tensor(list, [nnz, 1], &grad.device(), grad.dtype())
     }

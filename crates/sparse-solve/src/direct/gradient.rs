@@ -1,10 +1,10 @@
 //! Solutions on the tape: one more solve with the factors that exist.
 
 use super::core::Core;
-use super::host::{each, numbers};
+use super::host::{columns, each, numbers, tensor};
 use burn::tensor::Tensor;
 use faer::Mat;
-use sparse_ops::extend::{Compressed, Erased, kernel, record};
+use sparse_ops::extend::{Erased, kernel, record};
 use sparse_ops::pattern::Pattern;
 use std::sync::Arc;
 
@@ -16,42 +16,44 @@ pub(super) struct Solve {
     pub transposed: bool,
 }
 
-/// What the backward pass keeps. `second`: of least squares the residual, or the solution `y` of the normal equations.
+/// What the gradient of the matrix needs.
 #[derive(Debug)]
-struct Saved {
-    solve: Solve,
-    x: Option<Tensor<2>>,
-    values: Tensor<2>,
-    second: Option<Tensor<2>>,
+enum Kept {
+    Nothing,
+    /// `x`.
+    Square(Tensor<2>),
+    /// `x` of each system, and the residual of a tall matrix, or the solution `y` of the normal equations of a wide one.
+    /// In f64, since steps between two numbers of f32 may be beyond those of f32.
+    LeastSquares(Vec<[Mat<f64>; 2]>),
 }
 
 impl Solve {
     /// The solution `x` of columns.
     pub(super) fn on_tape(self, values: &Tensor<2>, b: Tensor<2>) -> Tensor<2> {
         let plain = b.clone().inner();
-        let x = self.core.solve(&plain, self.transposed, self.steps);
+        let solved = self.core.solutions(&plain, self.transposed, self.steps);
+        let x = self.core.rows(&solved, &plain, self.transposed);
         let parents = [Erased::from(values), Erased::from(&b)];
         let tracked = values.is_tracked();
         if !tracked && !b.is_tracked() {
             return record(x, parents, (), |(), _, _| [None, None]);
         }
-        let plain_values = values.clone().inner();
-        let second = (tracked && !self.is_square()).then(|| match self.is_tall() {
-            true => plain - self.product(&plain_values, &x, self.transposed),
-            false => self.core.solve(&x, !self.transposed, self.steps),
-        });
-        let saved = Saved { solve: self, x: tracked.then(|| x.clone()), values: plain_values, second };
-        record(x, parents, saved, |saved, grad, [to_values, to_b]| {
-            let solve = &saved.solve;
-            let own = solve.core.solve(&grad, !solve.transposed, solve.steps);
-            let of_values = to_values.then(|| saved.gradient(&own, grad));
-            [of_values.map(Into::into), to_b.then(|| own.into())]
-        })
-    }
-
-    fn is_square(&self) -> bool {
         let [_, rows, cols] = self.core.structure.sizes;
-        rows == cols
+        let kept = match tracked {
+            false => Kept::Nothing,
+            true if rows == cols => Kept::Square(x.clone()),
+            true => Kept::LeastSquares(self.with_second(&plain, solved)),
+        };
+        record(x, parents, (self, kept), |(solve, kept), grad, [to_values, to_b]| {
+            let own = solve.core.solutions(&grad, !solve.transposed, solve.steps);
+            let of_b = solve.core.rows(&own, &grad, !solve.transposed);
+            let of_values = to_values.then(|| match kept {
+                Kept::Nothing => unreachable!("kept for it"),
+                Kept::Square(x) => solve.sampled(&of_b, x).neg(),
+                Kept::LeastSquares(kept) => solve.of_least_squares(kept, &own, &grad),
+            });
+            [of_values.map(Into::into), to_b.then(|| of_b.into())]
+        })
     }
 
     /// Of the matrix that is solved with: `A`, or its transpose.
@@ -60,20 +62,23 @@ impl Solve {
         (rows > cols) != self.transposed
     }
 
-    /// `A x`, or `A^T x`.
-    fn product(&self, values: &Tensor<2>, x: &Tensor<2>, transposed: bool) -> Tensor<2> {
-        let structure = &self.core.structure;
-        let matrix = &structure.pattern;
-        let view: &Compressed = match transposed {
-            true => sparse_ops::extend::by_columns(matrix).expect("a matrix"),
-            false => sparse_ops::extend::by_rows(matrix).expect("a matrix"),
+    fn with_second(&self, b: &Tensor<2>, solutions: Vec<Mat<f64>>) -> Vec<[Mat<f64>; 2]> {
+        let list = numbers(b.clone());
+        let second = |at: usize, par| {
+            let (system, x) = (&self.core.systems[at], &solutions[at]);
+            match self.is_tall() {
+                true => self.rest(at, &list, x, self.transposed),
+                false => system.solve(x, !self.transposed, self.steps, par),
+            }
         };
-        let moved = match &view.perm {
-            Some(perm) => values.clone().select(0, perm.clone()),
-            None => values.clone(),
-        };
-        let view = Compressed { ptr: view.ptr.clone(), idx: view.idx.clone(), perm: None };
-        kernel::spmm(&view, &moved, x)
+        let all = each(solutions.len(), second);
+        solutions.into_iter().zip(all).map(|(x, second)| [x, second]).collect()
+    }
+
+    /// The rows of the system `at` in `b`, less `A x` or `A^T x`.
+    fn rest(&self, at: usize, b: &[f64], x: &Mat<f64>, transposed: bool) -> Mat<f64> {
+        let image = self.core.systems[at].product().apply(x, transposed);
+        columns(b, x.ncols(), at * image.nrows()..(at + 1) * image.nrows()) - image
     }
 
     /// `left_i right_j` summed over the columns, at the stored elements of the matrix that is solved with.
@@ -86,20 +91,27 @@ impl Solve {
         let [left, right] = if self.transposed { [right, left] } else { [left, right] };
         kernel::sddmm(rows, cols, left, right, 1)
     }
-}
 
-impl Saved {
-    /// Of the stored elements, from that of the right-hand side and that of the solution.
-    fn gradient(&self, own: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
-        let solve = &self.solve;
-        let x = self.x.as_ref().expect("kept for it");
-        let first = solve.sampled(own, x).neg();
-        let Some(second) = &self.second else { return first };
-        first
-            + match solve.is_tall() {
-                true => solve.sampled(second, &solve.core.solve(own, solve.transposed, solve.steps)),
-                false => solve.sampled(second, &(grad - solve.product(&self.values, own, !solve.transposed))),
-            }
+    /// The gradient of the stored elements, of least squares: both terms. From the gradient `own` of the right-hand side.
+    fn of_least_squares(&self, kept: &[[Mat<f64>; 2]], own: &[Mat<f64>], grad: &Tensor<2>) -> Tensor<2> {
+        let (list, width) = (numbers(grad.clone()), grad.dims()[1]);
+        let one = |at: usize, par| {
+            let (system, own, [x, second]) = (&self.core.systems[at], &own[at], &kept[at]);
+            let other = match self.is_tall() {
+                true => system.solve(own, self.transposed, self.steps, par),
+                false => self.rest(at, &list, own, !self.transposed),
+            };
+            let cell = |row: usize, col: usize| -> f64 {
+                let [i, j] = if self.transposed { [col, row] } else { [row, col] };
+                (0..width).map(|k| second[(i, k)] * other[(j, k)] - own[(i, k)] * x[(j, k)]).sum()
+            };
+            system.plan.row_ids().zip(&system.plan.idx).map(|(row, &col)| cell(row, col)).collect::<Vec<_>>()
+        };
+        let mut out = each(kept.len(), one).concat();
+        let nnz = self.core.structure.pattern.nnz();
+        // Without columns there are no solutions.
+        out.resize(nnz, 0.0);
+        tensor(out, [nnz, 1], &grad.device(), grad.dtype())
     }
 }
 

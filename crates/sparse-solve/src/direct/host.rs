@@ -3,17 +3,28 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use faer::Mat;
 use faer::Par;
+use faer::sparse::FaerError;
 use sparse_ops::extend::{read_data, threads};
 
 /// A transposed matrix: pointers, indices, and the position of each element in the first one.
 pub(super) type Turned = [Vec<usize>; 3];
 
-/// The rows of a matrix by columns. Cost: `O(nnz)`.
-pub(super) fn turn(cols: usize, ptr: &[usize], idx: &[usize]) -> Turned {
-    let mut starts = vec![0; cols + 1];
+/// A list of zeros, which may be longer than there is memory for.
+pub(super) fn zeros<T: Clone + Default>(count: usize) -> Result<Vec<T>, FaerError> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(count).map_err(|_| FaerError::OutOfMemory)?;
+    out.resize(count, T::default());
+    Ok(out)
+}
+
+/// The rows of a matrix by columns. Cost: `O(nnz + cols)`.
+pub(super) fn turn(cols: usize, ptr: &[usize], idx: &[usize]) -> Result<Turned, FaerError> {
+    let mut starts = zeros(cols.checked_add(1).ok_or(FaerError::IndexOverflow)?)?;
     idx.iter().for_each(|&col| starts[col + 1] += 1);
     (0..cols).for_each(|col| starts[col + 1] += starts[col]);
-    let (mut next, mut rows, mut from) = (starts.clone(), vec![0; idx.len()], vec![0; idx.len()]);
+    let mut next = zeros(starts.len())?;
+    next.copy_from_slice(&starts);
+    let (mut rows, mut from) = (zeros(idx.len())?, zeros(idx.len())?);
     for (row, ends) in ptr.windows(2).enumerate() {
         for at in ends[0]..ends[1] {
             let place = &mut next[idx[at]];
@@ -21,7 +32,7 @@ pub(super) fn turn(cols: usize, ptr: &[usize], idx: &[usize]) -> Turned {
             *place += 1;
         }
     }
-    [starts, rows, from]
+    Ok([starts, rows, from])
 }
 
 /// The inverse of a permutation.
@@ -59,7 +70,7 @@ pub(super) fn by_rows(x: &Mat<f64>) -> impl Iterator<Item = f64> + '_ {
     (0..x.nrows()).flat_map(move |row| (0..x.ncols()).map(move |col| x[(row, col)]))
 }
 
-/// How faer shares the work of one matrix.
+/// How faer shares the work of one matrix. Of several matrices take what [`each`] gives: one thread each.
 pub(super) fn par() -> Par {
     match threads() {
         0 | 1 => Par::Seq,

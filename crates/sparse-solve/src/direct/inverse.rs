@@ -7,7 +7,7 @@ use super::gradient::of_inverse;
 use super::host::{each, tensor};
 use super::plan::Symbolic;
 use super::selected;
-use super::system::{Numeric, System};
+use super::system::{Numeric, Place, System};
 use burn::tensor::Tensor;
 use faer::{Mat, Par};
 use sparse_macros::or_panic;
@@ -20,23 +20,26 @@ impl Factor {
     /// matrix the variances.
     ///
     /// By the inverse at the elements of the factors: of `Cholesky` and `Ldlt` by Takahashi, Fagan and Chen (1973), of
-    /// `Lu` by Erisman and Tinney (1975), about the cost of the factors. Of `Qr`, and for elements that the factors
-    /// lack, by solves, 32 columns at a time.
+    /// `Lu` by Erisman and Tinney (1975), about the cost of the factors; of `Lu` these are made once more the first time,
+    /// element by element on one thread. Of `Qr`, and for elements that the factors lack, by solves, 32 columns at a
+    /// time.
     ///
     /// Backward: `-A^-T G A^-T` at the stored elements, with the gradient as the diagonal matrix `G`: `2 N` solves in
     /// blocks, with memory `O(nnz + N)`.
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the matrix is not square.
+    /// `shape_mismatch` if the matrix is not square; `invalid` that names the row, of a pivot of `Lu` that is zero or not
+    /// finite, or if there is too little memory.
     #[or_panic]
     pub fn try_inverse_diagonal(&self) -> Result<Tensor<1>> {
-        self.check_square("Factor::inverse_diagonal")?;
+        const OP: &str = "Factor::inverse_diagonal";
+        self.check_square(OP)?;
         let find = |at: usize, par| {
             let wanted: Vec<_> = (0..self.core.systems[at].plan.rows).map(|row| (row, row)).collect();
-            self.core.systems[at].elements(&wanted, par)
+            self.core.systems[at].elements(self.core.place(OP, at), &wanted, par)
         };
-        let list = each(self.core.systems.len(), find).concat();
+        let list = each(self.core.systems.len(), find).into_iter().collect::<Result<Vec<_>>>()?.concat();
         let size = list.len();
         let plain = tensor(list, [size], &self.values.device(), self.values.dtype());
         Ok(record(plain, [Erased::from(&self.values)], self.core.clone(), |core, grad, _| {
@@ -52,11 +55,12 @@ impl Factor {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the matrix is not square.
+    /// Those of [`try_inverse_diagonal`](Self::try_inverse_diagonal).
     #[or_panic]
     pub fn try_inverse_on_pattern(&self) -> Result<CsrTensor<2>> {
-        self.check_square("Factor::inverse_on_pattern")?;
-        let list = self.core.on_pattern(false);
+        const OP: &str = "Factor::inverse_on_pattern";
+        self.check_square(OP)?;
+        let list = self.core.on_pattern(OP, false)?;
         let nnz = list.len();
         let plain = tensor(list, [nnz, 1], &self.values.device(), self.values.dtype());
         let rows = record(plain, [Erased::from(&self.values)], self.core.clone(), |core, grad: Tensor<2>, _| {
@@ -100,36 +104,31 @@ impl Factor {
 
 impl Core {
     /// The inverse at the stored elements, or its transpose there.
-    pub(super) fn on_pattern(&self, transposed: bool) -> Vec<f64> {
+    pub(super) fn on_pattern(&self, op: &'static str, transposed: bool) -> Result<Vec<f64>> {
         let find = |at: usize, par| {
             let own = &self.systems[at];
-            let ends = own.row_ids().zip(own.plan.idx.iter().copied());
+            let ends = own.plan.row_ids().zip(own.plan.idx.iter().copied());
             let wanted: Vec<_> = ends.map(|(row, col)| if transposed { (col, row) } else { (row, col) }).collect();
-            own.elements(&wanted, par)
+            own.elements(self.place(op, at), &wanted, par)
         };
-        each(self.systems.len(), find).concat()
+        Ok(each(self.systems.len(), find).into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 }
 
 impl System {
-    fn row_ids(&self) -> impl Iterator<Item = usize> + '_ {
-        let ptr = &self.plan.ptr;
-        (0..self.plan.rows).flat_map(move |row| std::iter::repeat_n(row, ptr[row + 1] - ptr[row]))
-    }
-
     /// Elements of the inverse: of the factors where they have them, else of columns of solutions.
-    fn elements(&self, wanted: &[(usize, usize)], par: Par) -> Vec<f64> {
+    fn elements(&self, place: Place, wanted: &[(usize, usize)], par: Par) -> Result<Vec<f64>> {
         let find = |find: &dyn Fn(usize, usize) -> Option<f64>| -> Vec<Option<f64>> {
             wanted.iter().map(|&(row, col)| find(row, col)).collect()
         };
         let found = match (&self.plan.symbolic, &self.numeric) {
             (Symbolic::Symmetric { symbolic, .. }, Numeric::Llt(own) | Numeric::Ldlt(own)) => {
                 let blocks = Blocks::new(symbolic, own);
-                let inverse = selected::inverse(&blocks, matches!(self.numeric, Numeric::Ldlt(_)));
+                let inverse = selected::inverse(&blocks, matches!(self.numeric, Numeric::Ldlt(_)), par);
                 find(&|row, col| blocks.element(&inverse, row, col))
             }
             (_, Numeric::Lu(_)) => {
-                let inverse = self.explicit().expect("the pivots were looked at").inverse();
+                let inverse = self.explicit(place)?.inverse();
                 find(&|row, col| inverse.element(row, col))
             }
             _ => vec![None; wanted.len()],
@@ -147,6 +146,6 @@ impl System {
                 places.iter().for_each(|&place| out[place] = x[(wanted[place].0, at)]);
             }
         }
-        out
+        Ok(out)
     }
 }

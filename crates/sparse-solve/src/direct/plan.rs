@@ -44,6 +44,7 @@ pub(super) enum Symbolic {
 }
 
 /// An order of a symmetric matrix that is known, and whether its factors have blocks.
+#[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub order: &'a [usize],
     pub blocks: bool,
@@ -63,7 +64,8 @@ impl Plan {
         let symbolic = match family {
             Family::Symmetric => {
                 let symbolic = symmetric(columns, known).map_err(|own| trouble(op, own))?;
-                Symbolic::Symmetric { symbolic, mirror: mirror(&ptr, &idx, &turn(cols, &ptr, &idx)) }
+                let turned = turn(cols, &ptr, &idx).map_err(|own| trouble(op, own))?;
+                Symbolic::Symmetric { symbolic, mirror: mirror(&ptr, &idx, &turned) }
             }
             Family::Lu => {
                 let symbolic = factorize_symbolic_lu(columns, Default::default()).map_err(|own| trouble(op, own))?;
@@ -78,6 +80,11 @@ impl Plan {
     pub(super) fn columns<'a>(&'a self, values: &'a [f64]) -> SparseColMatRef<'a, usize, f64> {
         let pattern = SymbolicSparseColMatRef::new_checked(self.cols, self.rows, &self.ptr, None, &self.idx);
         SparseColMatRef::new(pattern, values)
+    }
+
+    /// The row of each element.
+    pub(super) fn row_ids(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ptr.windows(2).enumerate().flat_map(|(row, ends)| std::iter::repeat_n(row, ends[1] - ends[0]))
     }
 
     /// About how many numbers it keeps in memory.

@@ -1,6 +1,6 @@
 //! Factors `Q R` of a matrix with no more columns than rows: of `A`, or of its transpose.
 
-use super::host::{Turned, inverted, turn};
+use super::host::{Turned, inverted, turn, zeros};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::perm::PermRef;
 use faer::sparse::linalg::cholesky::supernodal::SupernodalLltRef;
@@ -31,7 +31,7 @@ pub(super) struct QrPlan {
 
 impl QrPlan {
     pub(super) fn new([rows, cols]: [usize; 2], ptr: &[usize], idx: &[usize]) -> Result<Self, FaerError> {
-        let (turned, wide) = (turn(cols, ptr, idx), cols > rows);
+        let (turned, wide) = (turn(cols, ptr, idx)?, cols > rows);
         let [starts, turned_rows, _] = &turned;
         let by_row = SymbolicSparseColMatRef::new_checked(cols, rows, ptr, None, idx);
         let by_col = SymbolicSparseColMatRef::new_checked(rows, cols, starts, None, turned_rows);
@@ -47,10 +47,10 @@ impl QrPlan {
         ]);
         let mut memory = MemBuffer::try_new(need).map_err(|_| FaerError::OutOfMemory)?;
         let stack = MemStack::new(&mut memory);
-        let (mut order, mut inverse) = (vec![0; n], vec![0; n]);
+        let (mut order, mut inverse) = (zeros(n)?, zeros(n)?);
         colamd::order(&mut order, &mut inverse, own, Default::default(), stack)?;
         let perm = PermRef::new_checked(&order, &inverse, n);
-        let (mut tree, mut post, mut counts, mut least) = (vec![0usize; n], vec![0; n], vec![0; n], vec![0; m]);
+        let (mut tree, mut post, mut counts, mut least) = (zeros(n)?, zeros(n)?, zeros(n)?, zeros(m)?);
         let tree = col_etree(own, Some(perm), &mut tree, stack);
         postorder(&mut post, tree, stack);
         column_counts_ata(&mut counts, &mut least, other, Some(perm), tree, &post, stack);

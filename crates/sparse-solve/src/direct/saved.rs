@@ -1,11 +1,12 @@
 //! Factors in a file.
 
+use super::blocks::Blocks;
 use super::core::Core;
 use super::factor::Factor;
 use super::host::tensor;
 use super::kind::Factorization;
 use super::plan::{Known, Symbolic};
-use super::structure::Structure;
+use super::structure::{Source, Structure};
 use super::system::{Numeric, Place, System, check};
 use burn::tensor::{DType, Device};
 use faer::sparse::linalg::cholesky::SymbolicCholeskyRaw;
@@ -91,8 +92,11 @@ impl Factor {
         let list = |list: Vec<usize>| list.into_iter().map(|at| at as i64).collect::<Vec<_>>();
         let (ptr, idx) = (ints(list(ptr), [counts[0]], device), ints(list(idx), [counts[1]], device));
         let pattern = csr_pattern(OP, ptr, idx, &shape)?;
-        let known = factor.as_ref().map(|own| Known { order: &own.order, blocks: own.blocks });
-        let structure = Arc::new(Structure::new(OP, &pattern, sizes, how.family(), known)?);
+        let source = match &factor {
+            Some(own) => Source::Order(Known { order: &own.order, blocks: own.blocks }),
+            None => Source::Pattern,
+        };
+        let structure = Arc::new(Structure::new(OP, &pattern, sizes, how.family(), source)?);
         let dtype = if double { DType::F64 } else { DType::F32 };
         let values_tensor = tensor(values.clone(), [counts[1], 1], device, dtype);
         let kept = factor.zip(structure.plans.first().and_then(|(plan, _)| plan.clone()));
@@ -106,6 +110,10 @@ impl Factor {
         check(Place { op: OP, system: None }, &plan, how, &values)?;
         if own.list.iter().any(|number| !number.is_finite()) {
             return Err(wrong("the numbers of its factor must be finite"));
+        }
+        let positive = how == Factorization::Cholesky;
+        if Blocks::new(symbolic, &own.list).diagonal().any(|own| own == 0.0 || (positive && own < 0.0)) {
+            return Err(wrong("the pivots of its factor must not be zero, and of Cholesky be positive"));
         }
         let numeric = match how {
             Factorization::Cholesky => Numeric::Llt(own.list),

@@ -1,20 +1,19 @@
 //! Matrices on the pattern of a symmetric factor: the inverse, and the gradient of what was made with the factor.
 
 use super::blocks::Blocks;
-use super::host::par;
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
-use faer::{Accum, Mat};
+use faer::{Accum, Mat, Par};
 
 /// The inverse at the elements of the factor, for each block (Takahashi, Fagan and Chen 1973). `unit`: the factors are
 /// `L D L^T` with `D` on the diagonal, else `L L^T`.
 ///
 /// With a block `J` of columns, the rows `S` below, and `Y = L_SJ L_JJ^-1`: `Z_SJ = -Z_SS Y` and
 /// `Z_JJ = L_JJ^-T D^-1 L_JJ^-1 - Y^T Z_SJ`. Cost: about that of the factors.
-pub(super) fn inverse(blocks: &Blocks<'_>, unit: bool) -> Vec<Mat<f64>> {
-    let (par, mut map) = (par(), vec![0; blocks.of.len()]);
+pub(super) fn inverse(blocks: &Blocks<'_>, unit: bool, par: Par) -> Vec<Mat<f64>> {
+    let mut map = vec![0; blocks.of.len()];
     let mut out: Vec<Mat<f64>> = (0..blocks.list.len()).map(|_| Mat::new()).collect();
     for at in (0..blocks.list.len()).rev() {
         let block = blocks.list[at];
@@ -51,8 +50,8 @@ pub(super) fn inverse(blocks: &Blocks<'_>, unit: bool) -> Vec<Mat<f64>> {
 /// `H_SJ -= 2 G_SS L_SJ`, `G_SJ = H_SJ L_JJ^-1 / 2`, `H_JJ -= 2 G_SJ^T L_SJ`, and `G_JJ` is the symmetric part of
 /// `L_JJ^-T P L_JJ^-1`, with the lower triangle `P` of `L_JJ^T H_JJ` and half of its diagonal. Cost: about twice that
 /// of the factors.
-pub(super) fn of_matrix(blocks: &Blocks<'_>, mut of_factor: Vec<Mat<f64>>) -> Vec<Mat<f64>> {
-    let (par, mut map) = (par(), vec![0; blocks.of.len()]);
+pub(super) fn of_matrix(blocks: &Blocks<'_>, mut of_factor: Vec<Mat<f64>>, par: Par) -> Vec<Mat<f64>> {
+    let mut map = vec![0; blocks.of.len()];
     for at in (0..blocks.list.len()).rev() {
         let block = blocks.list[at];
         let (width, below) = (block.width(), block.rows.len());
@@ -70,7 +69,9 @@ pub(super) fn of_matrix(blocks: &Blocks<'_>, mut of_factor: Vec<Mat<f64>>) -> Ve
             Mat::from_fn(width, width, |row, col| if row >= col { x[(row, col)] } else { 0.0 })
         };
         let (factor, gradient) = (lower(block.top()), lower(top.as_ref()));
-        let mut half = lower((factor.transpose() * &gradient).as_ref());
+        let mut product = Mat::zeros(width, width);
+        matmul(product.as_mut(), Accum::Replace, factor.transpose(), &gradient, 1.0, par);
+        let mut half = lower(product.as_ref());
         (0..width).for_each(|at| half[(at, at)] *= 0.5);
         // L^-T P L^-1.
         solve_upper_triangular_in_place(factor.transpose(), half.as_mut(), par);

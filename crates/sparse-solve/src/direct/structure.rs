@@ -1,9 +1,10 @@
 //! What a pattern keeps for factors: its rows on the host, and the symbolic phase.
 
 use super::kind::Factorization;
-use super::plan::{Family, Known, Plan};
+use super::plan::{Family, Known, Plan, trouble};
 use burn::tensor::{DType, Int, Tensor};
-use sparse_ops::extend::{Derived, by_rows, kept, kernel, read_all};
+use faer::sparse::FaerError;
+use sparse_ops::extend::{Derived, by_rows, kernel, read_all, try_kept};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{Result, SparseError, SparseTensor};
 use std::sync::Arc;
@@ -24,15 +25,23 @@ pub(super) struct Structure {
     pub plans: Vec<Shared>,
 }
 
+/// What is known about the symbolic phase besides the pattern.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    Pattern,
+    Order(Known<'a>),
+    /// It must be that of the same elements on another pattern.
+    Like(&'a Structure),
+}
+
 #[derive(Clone)]
-struct Kept(Result<Arc<Structure>>);
+struct Kept(Arc<Structure>);
 
 impl Derived for Kept {
     fn held(&self) -> usize {
-        let Ok(own) = &self.0 else { return 0 };
-        let mut all = own.ends[0].dims()[0];
+        let mut all = self.0.ends[0].dims()[0];
         let mut last: Option<&Arc<Plan>> = None;
-        for plan in own.plans.iter().filter_map(|(plan, _)| plan.as_ref()) {
+        for plan in self.0.plans.iter().filter_map(|(plan, _)| plan.as_ref()) {
             if last.is_none_or(|last| !Arc::ptr_eq(last, plan)) {
                 all += plan.held();
             }
@@ -62,15 +71,20 @@ impl Structure {
     ///
     /// # Errors
     ///
-    /// `invalid` if the factors are too large.
+    /// `invalid` if the factors are too large, or if other elements are stored than in that which it must be like.
     pub(super) fn of<P: Pattern>(
         op: &'static str,
         pattern: &P,
         sizes: [usize; 3],
-        how: Factorization,
+        family: Family,
+        source: Source<'_>,
     ) -> Result<Arc<Self>> {
-        let family = how.family();
-        kept(pattern, Of(family), || Kept(Self::new(op, pattern, sizes, family, None).map(Arc::new))).0
+        let make = || Self::new(op, pattern, sizes, family, source).map(|own| Kept(Arc::new(own)));
+        let own = try_kept(pattern, Of(family), make)?.0;
+        match source {
+            Source::Like(other) if !own.is_like(other) => Err(other_elements(op)),
+            _ => Ok(own),
+        }
     }
 
     pub(super) fn new<P: Pattern>(
@@ -78,26 +92,35 @@ impl Structure {
         pattern: &P,
         sizes: [usize; 3],
         family: Family,
-        mut known: Option<Known<'_>>,
+        source: Source<'_>,
     ) -> Result<Self> {
         let [systems, rows, cols] = sizes;
+        if matches!(source, Source::Like(other) if other.sizes != sizes) {
+            return Err(other_elements(op));
+        }
         let by_row = by_rows(pattern).expect("a matrix, or a batch of them");
         let list = |ids: &Tensor<1, Int>| read_all(ids.clone()).into_iter().map(|id| id as usize).collect::<Vec<_>>();
         let (ptr, idx) = (list(&by_row.ptr), list(&by_row.idx));
-        let mut plans: Vec<Shared> = Vec::with_capacity(systems);
+        let mut plans: Vec<Shared> = vec![];
+        plans.try_reserve_exact(systems).map_err(|_| trouble(op, FaerError::OutOfMemory))?;
         for system in 0..systems {
             let ends = &ptr[system * rows..=(system + 1) * rows];
-            if rows * cols == 0 {
+            if rows == 0 || cols == 0 {
                 plans.push((None, ends[0]));
                 continue;
             }
             let own: Vec<usize> = ends.iter().map(|end| end - ends[0]).collect();
             let columns = idx[ends[0]..ends[rows]].iter().map(|col| col - system * cols).collect::<Vec<_>>();
-            let last = plans.last().and_then(|(plan, _)| plan.clone());
-            let same = last.filter(|last| last.ptr == own && last.idx == columns);
-            let plan = match same {
-                Some(plan) => plan,
-                None => Arc::new(Plan::new(op, family, [rows, cols], own, columns, known.take())?),
+            let last = plans.last().and_then(|(plan, _)| plan.as_ref());
+            let (known, order) = match source {
+                Source::Pattern => (last, None),
+                Source::Order(known) => (last, Some(known)),
+                Source::Like(other) => (other.plans[system].0.as_ref(), None),
+            };
+            let plan = match known.filter(|known| known.ptr == own && known.idx == columns) {
+                Some(plan) => plan.clone(),
+                None if matches!(source, Source::Like(_)) => return Err(other_elements(op)),
+                None => Arc::new(Plan::new(op, family, [rows, cols], own, columns, order)?),
             };
             plans.push((Some(plan), ends[0]));
         }
@@ -108,7 +131,7 @@ impl Structure {
     }
 
     /// Whether the same elements are stored.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    fn is_like(&self, other: &Self) -> bool {
         let same = |(one, two): (&Shared, &Shared)| match (&one.0, &two.0) {
             (Some(one), Some(two)) => Arc::ptr_eq(one, two) || (one.ptr == two.ptr && one.idx == two.idx),
             (one, two) => one.is_none() && two.is_none(),
@@ -121,6 +144,10 @@ impl Structure {
         let end = self.plans.get(system + 1).map_or(self.ends[0].dims()[0], |(_, start)| *start);
         self.plans[system].1..end
     }
+}
+
+fn other_elements(op: &'static str) -> SparseError {
+    SparseError::invalid(op, "the matrix must store the same elements, got others")
 }
 
 /// Systems, rows and columns of a matrix, or of a batch, that has factors of this kind.
@@ -155,19 +182,42 @@ pub(super) fn sizes_of<P: Pattern, const D: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Factorization, Structure};
-    use crate::{Boundary, laplacian};
+    use super::{Factorization, Result, Source, Structure};
+    use crate::{Boundary, factorize, laplacian};
     use burn::tensor::Device;
+    use sparse_ops::CsrTensor;
     use std::sync::Arc;
+
+    fn grid() -> CsrTensor<2> {
+        laplacian(&[4, 3], Boundary::Dirichlet, &Device::flex()).unwrap()
+    }
+
+    fn of(a: &CsrTensor<2>, how: Factorization, source: Source<'_>) -> Result<Arc<Structure>> {
+        Structure::of("test", a.pattern(), [1, 12, 12], how.family(), source)
+    }
 
     /// Other values on a pattern find its symbolic phase, and so do both kinds of symmetric factors.
     #[test]
     fn kept_with_the_pattern() {
-        let a = laplacian(&[4, 3], Boundary::Dirichlet, &Device::flex()).unwrap();
-        let of = |a: &sparse_ops::CsrTensor<2>, how| Structure::of("test", a.pattern(), [1, 12, 12], how).unwrap();
+        let a = grid();
+        let of = |a: &CsrTensor<2>, how| of(a, how, Source::Pattern).unwrap();
         let first = of(&a, Factorization::Cholesky);
         assert!(Arc::ptr_eq(&first, &of(&a.clone().mul_scalar(2.0), Factorization::Ldlt)));
         assert!(!Arc::ptr_eq(&first, &of(&a, Factorization::Lu)));
+    }
+
+    /// Other patterns with the same elements take it over, and keep it; an error is not kept.
+    #[test]
+    fn taken_over_by_an_equal_pattern() {
+        let factor = factorize(&grid(), Factorization::Lu);
+        let other = grid();
+        let again = factor.refactorize(&other);
+        assert!(Arc::ptr_eq(&again.core.systems[0].plan, &factor.core.systems[0].plan));
+        assert!(Arc::ptr_eq(&factor.refactorize(&other).core.structure, &again.core.structure));
+        let eye = CsrTensor::<2>::eye(12, &Device::flex());
+        assert!(factor.try_refactorize(&eye).is_err());
+        assert!(of(&eye, Factorization::Lu, Source::Pattern).is_ok());
+        assert!(factor.try_refactorize(&eye).is_err());
     }
 
     /// Matrices of a batch share it, where their patterns are equal.
@@ -178,8 +228,9 @@ mod tests {
             [[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
             &Device::flex(),
         );
-        let a = sparse_ops::CsrTensor::<3>::from_dense(ones * kept);
-        let structure = Structure::of("test", a.pattern(), [3, 2, 2], Factorization::Lu).unwrap();
+        let a = CsrTensor::<3>::from_dense(ones * kept);
+        let family = Factorization::Lu.family();
+        let structure = Structure::of("test", a.pattern(), [3, 2, 2], family, Source::Pattern).unwrap();
         let plan = |at: usize| structure.plans[at].0.as_ref().unwrap();
         assert!(Arc::ptr_eq(plan(0), plan(1)) && !Arc::ptr_eq(plan(1), plan(2)));
     }

@@ -1,10 +1,11 @@
 //! The numeric phase: the factors of one matrix.
 
-use super::host::columns;
+use super::host::{columns, zeros};
 use super::kind::Factorization;
 use super::plan::{Plan, Symbolic, trouble};
 use super::qr::{Product, Qr, QrPlan};
-use super::unsymmetric::Explicit;
+use super::unsymmetric::{Broken, Explicit};
+use crate::report::of_system;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::ldlt::factor::LdltError;
 use faer::linalg::cholesky::llt::factor::LltError;
@@ -21,7 +22,7 @@ pub(super) struct System {
     pub values: Vec<f64>,
     pub numeric: Numeric,
     /// Of `Lu`, for what needs them element by element; made when it is first asked for.
-    explicit: OnceLock<std::result::Result<Explicit, usize>>,
+    explicit: OnceLock<Explicit>,
 }
 
 impl std::fmt::Debug for System {
@@ -45,9 +46,21 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// `what`, and of which system.
+    fn told(self, what: impl std::fmt::Display) -> SparseError {
+        SparseError::invalid(self.op, format!("{what}{}", of_system(self.system)))
+    }
+
     fn invalid(self, what: &str, row: usize) -> SparseError {
-        let of = self.system.map_or(String::new(), |system| format!(" of system {system}"));
-        SparseError::invalid(self.op, format!("{what} in row {row}{of}"))
+        self.told(format_args!("{what} in row {row}"))
+    }
+
+    fn broken(self, own: Broken) -> SparseError {
+        match own {
+            Broken::Singular(row) => self.invalid(SINGULAR, row),
+            Broken::Infinite(row) => self.invalid("the pivots must be finite numbers, got another", row),
+            Broken::Memory(own) => trouble(self.op, own),
+        }
     }
 }
 
@@ -58,10 +71,7 @@ impl System {
     pub(super) fn new(place: Place, plan: Arc<Plan>, how: Factorization, values: Vec<f64>, par: Par) -> Result<Self> {
         check(place, &plan, how, &values)?;
         let numeric = match (&plan.symbolic, how) {
-            (Symbolic::Symmetric { symbolic, .. }, Factorization::Cholesky) => {
-                Numeric::Llt(llt(place, &plan, symbolic, &values, par)?)
-            }
-            (Symbolic::Symmetric { symbolic, .. }, _) => Numeric::Ldlt(ldlt(place, &plan, symbolic, &values, par)?),
+            (Symbolic::Symmetric { symbolic, .. }, _) => symmetric(place, &plan, symbolic, how, &values, par)?,
             (Symbolic::Lu(symbolic), _) => {
                 let mut numeric = NumericLu::new();
                 let need = symbolic.factorize_numeric_lu_scratch::<f64>(par, Default::default());
@@ -72,8 +82,10 @@ impl System {
                     Ok(_) => {}
                     Err(LuError::Generic(own)) => return Err(trouble(place.op, own)),
                     Err(LuError::SymbolicSingular { index }) => {
-                        let row = symbolic.col_perm().arrays().0.get(index).copied().unwrap_or(index);
-                        return Err(place.invalid(SINGULAR, row));
+                        // Of a block of columns faer tells how many depend on others, and not which.
+                        let broken = Explicit::new(columns, symbolic.col_perm()).err();
+                        let row = symbolic.col_perm().arrays().0[index];
+                        return Err(place.broken(broken.unwrap_or(Broken::Singular(row))));
                     }
                 }
                 Numeric::Lu(numeric)
@@ -103,21 +115,23 @@ impl System {
         if (0..self.plan.cols).all(|row| x[(row, 0)].is_finite()) {
             return Ok(());
         }
-        match self.explicit() {
-            Err(row) => Err(place.invalid(SINGULAR, row)),
-            Ok(_) => Err(place.invalid("the numbers of the factors must be finite, got others", 0)),
-        }
+        self.explicit(place)?;
+        Err(place.told("the numbers of the factors must be finite, got others"))
     }
 
-    /// The factors of `Lu` element by element.
+    /// The factors of `Lu` element by element, which faer makes once more: its own it does not let out.
     ///
     /// # Errors
     ///
-    /// The row of the first pivot that is zero.
-    pub(super) fn explicit(&self) -> std::result::Result<&Explicit, usize> {
+    /// `invalid` that names the row of the first pivot that is zero or not finite.
+    pub(super) fn explicit(&self, place: Place) -> Result<&Explicit> {
         let Symbolic::Lu(symbolic) = &self.plan.symbolic else { unreachable!("of Lu only") };
-        let make = || Explicit::new(self.plan.columns(&self.values), symbolic.col_perm());
-        self.explicit.get_or_init(make).as_ref().map_err(|&row| row)
+        if let Some(own) = self.explicit.get() {
+            return Ok(own);
+        }
+        let made = Explicit::new(self.plan.columns(&self.values), symbolic.col_perm());
+        let made = made.map_err(|own| place.broken(own))?;
+        Ok(self.explicit.get_or_init(|| made))
     }
 
     /// The solution, or of the transposed matrix; of `Qr` that of least squares. `steps` of refinement follow.
@@ -215,50 +229,34 @@ pub(super) fn check(place: Place, plan: &Plan, how: Factorization, values: &[f64
     Ok(())
 }
 
-fn llt(place: Place, plan: &Plan, symbolic: &SymbolicCholesky<usize>, values: &[f64], par: Par) -> Result<Vec<f64>> {
-    let mut out = vec![0.0; symbolic.len_val()];
-    let mut memory = memory(place, symbolic.factorize_numeric_llt_scratch::<f64>(par, Default::default()))?;
-    let stack = MemStack::new(&mut memory);
-    let columns = plan.columns(values);
-    let done = symbolic.factorize_numeric_llt(
-        &mut out,
-        columns,
-        Side::Upper,
-        Default::default(),
-        par,
-        stack,
-        Default::default(),
-    );
-    match done {
-        Ok(_) => Ok(out),
-        Err(LltError::NonPositivePivot { index }) => {
-            let what = "Cholesky needs a positive definite matrix, got a pivot that is not positive (Lu takes any)";
-            Err(place.invalid(what, row_of(symbolic, index)))
-        }
+fn symmetric(
+    place: Place,
+    plan: &Plan,
+    symbolic: &SymbolicCholesky<usize>,
+    how: Factorization,
+    values: &[f64],
+    par: Par,
+) -> Result<Numeric> {
+    let positive = how == Factorization::Cholesky;
+    let need = match positive {
+        true => symbolic.factorize_numeric_llt_scratch::<f64>(par, Default::default()),
+        false => symbolic.factorize_numeric_ldlt_scratch::<f64>(par, Default::default()),
+    };
+    let mut out = zeros(symbolic.len_val()).map_err(|own| trouble(place.op, own))?;
+    let mut memory = memory(place, need)?;
+    let (stack, a) = (MemStack::new(&mut memory), plan.columns(values));
+    let side = Side::Upper;
+    if positive {
+        let done =
+            symbolic.factorize_numeric_llt(&mut out, a, side, Default::default(), par, stack, Default::default());
+        let Err(LltError::NonPositivePivot { index }) = done else { return Ok(Numeric::Llt(out)) };
+        let what = "Cholesky needs a positive definite matrix, got a pivot that is not positive (Lu takes any)";
+        return Err(place.invalid(what, row_of(symbolic, index)));
     }
-}
-
-fn ldlt(place: Place, plan: &Plan, symbolic: &SymbolicCholesky<usize>, values: &[f64], par: Par) -> Result<Vec<f64>> {
-    let mut out = vec![0.0; symbolic.len_val()];
-    let mut memory = memory(place, symbolic.factorize_numeric_ldlt_scratch::<f64>(par, Default::default()))?;
-    let stack = MemStack::new(&mut memory);
-    let columns = plan.columns(values);
-    let done = symbolic.factorize_numeric_ldlt(
-        &mut out,
-        columns,
-        Side::Upper,
-        Default::default(),
-        par,
-        stack,
-        Default::default(),
-    );
-    match done {
-        Ok(_) => Ok(out),
-        Err(LdltError::ZeroPivot { index }) => {
-            let what = "Ldlt needs pivots that are not zero, got one of zero (Lu takes any)";
-            Err(place.invalid(what, row_of(symbolic, index)))
-        }
-    }
+    let done = symbolic.factorize_numeric_ldlt(&mut out, a, side, Default::default(), par, stack, Default::default());
+    let Err(LdltError::ZeroPivot { index }) = done else { return Ok(Numeric::Ldlt(out)) };
+    let what = "Ldlt needs pivots that are not zero, got one of zero (Lu takes any)";
+    Err(place.invalid(what, row_of(symbolic, index)))
 }
 
 /// The row of a pivot. faer counts it from 1 where it has no blocks.
@@ -288,7 +286,5 @@ fn full_rank(place: Place, own: &QrPlan, qr: &Qr, plan: &Plan, values: &[f64]) -
     if own.wide {
         return Err(place.invalid(SINGULAR, at));
     }
-    let of = place.system.map_or(String::new(), |system| format!(" of system {system}"));
-    let what = format!("the matrix must have full rank, got a column that depends on others: column {at}{of}");
-    Err(SparseError::invalid(place.op, what))
+    Err(place.told(format_args!("the matrix must have full rank, got a column that depends on others: column {at}")))
 }

@@ -1,14 +1,31 @@
 //! Factors of a square matrix element by element, and the inverse on their pattern.
 
-use super::host::turn;
+use super::host::{turn, zeros};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::perm::PermRef;
-use faer::sparse::SparseColMatRef;
+use faer::sparse::linalg::LuError;
 use faer::sparse::linalg::lu::simplicial::{
     SimplicialLu, factorize_simplicial_numeric_lu, factorize_simplicial_numeric_lu_scratch,
 };
+use faer::sparse::{FaerError, SparseColMatRef};
 
-/// A list of columns or rows: pointers, indices, values.
+/// Why a matrix has no factors with finite pivots other than zero.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// The row whose pivot is zero, or has no place.
+    Singular(usize),
+    /// The row whose pivot is not finite.
+    Infinite(usize),
+    Memory(FaerError),
+}
+
+impl From<FaerError> for Broken {
+    fn from(own: FaerError) -> Self {
+        Self::Memory(own)
+    }
+}
+
+/// A list of columns or rows: pointers, indices that ascend in each, values.
 struct Lists {
     ptr: Vec<usize>,
     idx: Vec<usize>,
@@ -19,6 +36,12 @@ impl Lists {
     fn of(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let own = self.ptr[at]..self.ptr[at + 1];
         self.idx[own.clone()].iter().copied().zip(self.values[own].iter().copied())
+    }
+
+    /// Rows of columns, or columns of rows. The indices ascend, whatever they did.
+    fn turned(&self) -> Result<Self, FaerError> {
+        let [ptr, idx, from] = turn(self.ptr.len() - 1, &self.ptr, &self.idx)?;
+        Ok(Self { ptr, idx, values: from.iter().map(|&at| self.values[at]).collect() })
     }
 }
 
@@ -37,19 +60,21 @@ pub(super) struct Explicit {
 impl Explicit {
     /// # Errors
     ///
-    /// The row of `A` of the first pivot that is zero or not finite.
-    pub(super) fn new(columns: SparseColMatRef<'_, usize, f64>, order: PermRef<'_, usize>) -> Result<Self, usize> {
+    /// With the row of `A` of the first pivot that is zero or not finite.
+    pub(super) fn new(columns: SparseColMatRef<'_, usize, f64>, order: PermRef<'_, usize>) -> Result<Self, Broken> {
         let n = columns.ncols();
-        let (mut forward, mut of_col, mut lu) = (vec![0; n], vec![0; n], SimplicialLu::new());
+        let (mut forward, mut of_col, mut lu) = (zeros(n)?, zeros(n)?, SimplicialLu::new());
         let need = factorize_simplicial_numeric_lu_scratch::<usize, f64>(n, n);
-        let stack = &mut MemBuffer::new(need);
+        let mut memory = MemBuffer::try_new(need).map_err(|_| FaerError::OutOfMemory)?;
+        let stack = MemStack::new(&mut memory);
         let (rows, positions) = order.arrays();
-        factorize_simplicial_numeric_lu(&mut forward, &mut of_col, &mut lu, columns, order, MemStack::new(stack))
-            .map_err(|own| match own {
-                faer::sparse::linalg::LuError::SymbolicSingular { index } => rows[index],
-                faer::sparse::linalg::LuError::Generic(_) => 0,
-            })?;
-        let mut pivots = vec![0.0; n];
+        factorize_simplicial_numeric_lu(&mut forward, &mut of_col, &mut lu, columns, order, stack).map_err(|own| {
+            match own {
+                LuError::SymbolicSingular { index } => Broken::Singular(rows[index]),
+                LuError::Generic(own) => Broken::Memory(own),
+            }
+        })?;
+        let mut pivots: Vec<f64> = zeros(n)?;
         let mut without = |matrix: SparseColMatRef<'_, usize, f64>, keep: bool| {
             let mut out = Lists { ptr: vec![0], idx: vec![], values: vec![] };
             for (col, pivot) in pivots.iter_mut().enumerate() {
@@ -65,13 +90,12 @@ impl Explicit {
             }
             out
         };
-        let lower = without(lu.l_factor_unsorted(), false);
+        let lower = without(lu.l_factor_unsorted(), false).turned()?.turned()?;
         let by_col = without(lu.u_factor_unsorted(), true);
         if let Some(at) = pivots.iter().position(|pivot| *pivot == 0.0 || !pivot.is_finite()) {
-            return Err(rows[at]);
+            return Err(if pivots[at] == 0.0 { Broken::Singular(rows[at]) } else { Broken::Infinite(rows[at]) });
         }
-        let [ptr, idx, from] = turn(n, &by_col.ptr, &by_col.idx);
-        let upper = Lists { ptr, idx, values: from.iter().map(|&at| by_col.values[at]).collect() };
+        let upper = by_col.turned()?;
         let sign = sign(&of_col) * sign(positions);
         Ok(Self { lower, upper, pivots, of_col, of_row: positions.to_vec(), sign })
     }
@@ -139,7 +163,7 @@ impl Inverse<'_> {
             std::cmp::Ordering::Greater => (&self.factors.upper, &self.below, col, row),
         };
         let own = lists.ptr[at]..lists.ptr[at + 1];
-        own.into_iter().find(|&at| lists.idx[at] == other).map(|at| values[at])
+        lists.idx[own.clone()].binary_search(&other).ok().map(|at| values[own.start + at])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Functions of a symmetric matrix, times vectors.
 
 use super::tridiagonal::eigen;
-use crate::krylov::vectors::{Vectors, apply, choose, dot, from_host, norm, read, unit};
+use crate::krylov::vectors::{Vectors, apply, choose, dot, from_host, read, unit_of_any};
 use crate::operator::{LinearOperator, Operator, device_of};
 use burn::config::Config;
 use burn::tensor::{DType, Tensor};
@@ -20,10 +20,12 @@ const OP: &str = "FunmConfig::multiply";
 /// Lanczos' method: in an orthonormal basis `V` of `b, A b, A^2 b, ..` the matrix is tridiagonal, and
 /// `f(A) b` is about `|b| V f(T) e_1`, with the small matrix `T` decomposed in f64 on the host. New directions are made
 /// orthogonal to all others, so the basis is kept: no restarts. It ends when two looks, at least two directions apart,
-/// differ by at most `relative` times the result. Each column has its own basis.
+/// differ by at most `relative` times the result, or where `A` does not lead out of the space. Each column has its own
+/// basis. `A` and `b` may have any scale.
 ///
 /// Backward: `d b = f(A) d x`, in the same way. No gradient reaches `A`: if it is tracked that is an error, and
-/// [`try_expm_multiply`](crate::try_expm_multiply) has one. The symmetry is not checked.
+/// [`try_expm_multiply`](crate::try_expm_multiply) has one. Of a matrix that is not symmetric it would be another
+/// function: that is an error where the products with neighbouring directions show it.
 ///
 /// Cost, with `m` directions: `m` products with `A`, `O(m^2 n)` for the orthogonality, memory `O(m n)`.
 ///
@@ -51,6 +53,26 @@ pub struct FunmConfig {
     pub max_directions: usize,
 }
 
+/// Of one column what Lanczos found.
+#[derive(Clone, Default)]
+struct Small {
+    diagonal: Vec<f64>,
+    beside: Vec<f64>,
+    /// The same as beside, of a symmetric matrix, by the product with the next direction.
+    back: Vec<f64>,
+}
+
+impl Small {
+    fn push(&mut self, [diagonal, beside, back]: [f64; 3]) {
+        // The first direction has none before it.
+        if !self.diagonal.is_empty() {
+            self.back.push(back);
+        }
+        self.diagonal.push(diagonal);
+        self.beside.push(beside);
+    }
+}
+
 type Function = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
 
 /// The same in the backward pass.
@@ -72,8 +94,9 @@ impl FunmConfig {
     /// # Errors
     ///
     /// `shape_mismatch` if `a` is not square, or `b` does not fit; `unsupported_dtype`, `dtype_mismatch`,
-    /// `device_mismatch`; `invalid` if `a` is tracked, for numbers that are not finite, if `f` gives one, with the
-    /// eigenvalue, and if the tolerance is not reached.
+    /// `device_mismatch`; `invalid` if `a` is tracked or its products show that it is not symmetric, for numbers that
+    /// are not finite, if `f` gives one, with the eigenvalue, if the result has one, and if the tolerance is not
+    /// reached.
     ///
     /// # Panics
     ///
@@ -125,47 +148,50 @@ impl Again {
     /// Of columns `[1, n, F]`.
     fn run(&self, b: Vectors) -> Result<Vectors> {
         let [_, n, width] = b.dims();
-        let epsilon = if b.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let (epsilon, highest) = match b.dtype() {
+            DType::F64 => (f64::EPSILON, f64::MAX),
+            _ => (f32::EPSILON.into(), f32::MAX.into()),
+        };
         let most = self.config.max_directions.clamp(1, n);
-        let (direction, length) = unit(b);
+        let (direction, length) = unit_of_any(&b);
         let [lengths] = read([&length]);
         let mut basis = vec![direction];
         let mut unread = vec![];
-        // For each column the diagonal and what is beside it.
-        let mut small: Vec<[Vec<f64>; 2]> = vec![Default::default(); width];
+        let mut small: Vec<Small> = vec![Small::default(); width];
         let mut before: Vec<Vec<f64>> = vec![vec![]; width];
         let mut worst = f64::INFINITY;
         for count in 1..=most {
             let last = &basis[count - 1];
             let mut image = apply(&self.a, last)?;
-            let diagonal = dot(last, &image);
+            let (diagonal, back) = (dot(last, &image), dot(&basis[count.max(2) - 2], &image));
             // Twice is enough (Giraud and Langou 2005).
             for own in basis.iter().chain(&basis) {
                 image = image.clone() - own.clone() * dot(own, &image);
             }
-            let beside = norm(&image);
-            unread.extend([diagonal, beside]);
+            let (next, beside) = unit_of_any(&image);
+            basis.push(next);
+            unread.extend([diagonal, beside, back]);
             let near = count % if count <= 20 && !is_gpu(&image.device()) { 2 } else { 10 } == 0;
-            if near || count == most {
-                let list = read_rows(std::mem::take(&mut unread));
-                for pair in list.chunks(2) {
-                    for (column, own) in small.iter_mut().enumerate() {
-                        (0..2).for_each(|side| own[side].push(pair[side][column]));
-                    }
-                }
-                let now: Vec<Vec<f64>> = small
-                    .iter()
-                    .zip(&lengths)
-                    .map(|(own, length)| self.factors(own, *length, epsilon))
-                    .collect::<Result<_>>()?;
-                worst = before.iter().zip(&now).map(|(old, new)| change(old, new)).fold(0.0, f64::max);
-                // In a space that `A` does not leave it is exact.
-                if worst <= self.config.relative || count == n {
-                    return Ok(combine(&basis, &now, &length));
-                }
-                before = now;
+            // Not right before the last look, which would say nothing new.
+            if !(near && count + 1 != most || count == most) {
+                continue;
             }
-            basis.push(unit(image).0);
+            for row in read_rows(std::mem::take(&mut unread)).chunks(3) {
+                for (column, own) in small.iter_mut().enumerate() {
+                    own.push([0, 1, 2].map(|entry| row[entry][column]));
+                }
+            }
+            let looks = small.iter().zip(&lengths).map(|(own, length)| self.factors(own, *length, epsilon));
+            let (now, whole): (Vec<Vec<f64>>, Vec<bool>) = looks.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            let changes = before.iter().zip(&now).zip(whole);
+            worst = changes.map(|((old, new), whole)| if whole { 0.0 } else { change(old, new) }).fold(0.0, f64::max);
+            if worst <= self.config.relative || count == n {
+                if now.iter().flatten().any(|factor| factor.is_nan() || factor.abs() > highest) {
+                    return Err(SparseError::invalid(OP, "the numbers of the result must be finite, got others"));
+                }
+                return Ok(combine(&basis[..count], &now, &length));
+            }
+            before = now;
         }
         let message = format!(
             "the tolerance {:e} must be reached, got a change of {worst:.1e} with {most} directions: use more of them, \
@@ -175,20 +201,29 @@ impl Again {
         Err(SparseError::invalid(OP, message))
     }
 
-    /// `length f(T) e_1`.
-    fn factors(&self, [diagonal, beside]: &[Vec<f64>; 2], length: f64, epsilon: f64) -> Result<Vec<f64>> {
+    /// `length f(T) e_1`, and whether it is exact, in a space that `A` does not leave.
+    fn factors(&self, small: &Small, length: f64, epsilon: f64) -> Result<(Vec<f64>, bool)> {
+        let Small { diagonal, beside, back } = small;
         let finite = diagonal.iter().chain(beside).chain([&length]).all(|number| number.is_finite());
         if !finite {
             return Err(SparseError::invalid(OP, "the numbers of the matrix and of b must be finite, got others"));
         }
         let count = diagonal.len();
         if length == 0.0 {
-            return Ok(vec![0.0; count]);
+            return Ok((vec![0.0; count], true));
         }
         // What follows a direction without length, but for rounding, has nothing to do with `b`.
         let size = diagonal.iter().chain(beside).fold(0.0f64, |most, number| most.max(number.abs()));
-        let own =
-            beside[..count - 1].iter().position(|beside| *beside <= 20.0 * epsilon * size).map_or(count, |at| at + 1);
+        let end = beside.iter().position(|beside| *beside <= 20.0 * epsilon * size);
+        let own = end.map_or(count, |at| at + 1);
+        for (ahead, back) in beside[..own - 1].iter().zip(back) {
+            if (ahead - back).abs() > epsilon.sqrt() * size {
+                let message = format!(
+                    "the matrix must be symmetric, got x^T A y = {ahead:e} and y^T A x = {back:e} of two directions"
+                );
+                return Err(SparseError::invalid(OP, message));
+            }
+        }
         let Some((values, vectors)) = eigen(&diagonal[..own], &beside[..own - 1]) else {
             return Err(SparseError::invalid(OP, "the eigenvalues of the small matrix must be found, got none"));
         };
@@ -203,21 +238,23 @@ impl Again {
                 *out += image * vector[0] * entry * length;
             }
         }
-        Ok(out)
+        Ok((out, end.is_some()))
     }
 }
 
-/// The change by the size of the new list; infinite at the first look.
+/// The change by the size of the new list; infinite at the first look, and of what is no number.
 fn change(old: &[f64], new: &[f64]) -> f64 {
-    let size = new.iter().map(|x| x * x).sum::<f64>().sqrt();
-    if size == 0.0 {
-        return 0.0;
-    }
-    if old.is_empty() {
+    let most = old.iter().chain(new).fold(0.0f64, |most, own| most.max(own.abs()));
+    if old.is_empty() || !old.iter().chain(new).all(|own| own.is_finite()) {
         return f64::INFINITY;
     }
+    if most == 0.0 {
+        return 0.0;
+    }
+    // Squares of very small or large numbers would be 0 or infinite.
+    let length = |list: &mut dyn Iterator<Item = f64>| list.map(|x| (x / most) * (x / most)).sum::<f64>().sqrt();
     let padded = old.iter().copied().chain(std::iter::repeat(0.0));
-    new.iter().zip(padded).map(|(new, old)| (new - old) * (new - old)).sum::<f64>().sqrt() / size
+    length(&mut new.iter().zip(padded).map(|(new, old)| new - old)) / length(&mut new.iter().copied())
 }
 
 fn combine(basis: &[Vectors], factors: &[Vec<f64>], like: &Vectors) -> Vectors {

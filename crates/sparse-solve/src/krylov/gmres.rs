@@ -3,7 +3,7 @@
 use super::system::{Point, System};
 use super::vectors::{Numbers, Vectors, dot, from_host, unit};
 use super::watch::{Column, Watch, columns};
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 use sparse_ops::Result;
 use sparse_ops::extend::read_data;
 
@@ -21,7 +21,8 @@ pub fn cycle(
     let (direction, first) = unit(residual);
     let mut basis = vec![direction];
     let mut images: Vec<Vectors> = vec![];
-    let mut rotations: Vec<Rotations> = start.iter().map(|column| Rotations::new(column.residual)).collect();
+    let epsilon = if first.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+    let mut rotations: Vec<Rotations> = start.iter().map(|column| Rotations::new(column.residual, epsilon)).collect();
     let mut unread: Vec<Numbers> = vec![];
     loop {
         let last = basis.last().expect("it begins with one");
@@ -51,7 +52,8 @@ pub fn cycle(
             }
         }
         let residuals: Vec<f64> = rotations.iter().map(|own| own.residual).collect();
-        let ends = watch.judge(&columns(&residuals, None));
+        let broken = rotations.iter().zip(watch.open(start)).all(|(own, open)| own.is_broken || !open);
+        let ends = watch.judge(&columns(&residuals, None)) || broken;
         if ends || full {
             watch.full = !ends;
             break;
@@ -86,14 +88,26 @@ struct Rotations {
     turns: Vec<[f64; 2]>,
     right: Vec<f64>,
     residual: f64,
+    epsilon: f64,
+    /// The longest column.
+    most: f64,
+    /// A column is made of those before, so no direction follows that comes from the right-hand side.
+    is_broken: bool,
 }
 
 impl Rotations {
-    fn new(size: f64) -> Self {
-        Self { columns: vec![], turns: vec![], right: vec![size], residual: size }
+    fn new(size: f64, epsilon: f64) -> Self {
+        let (columns, turns, right) = (vec![], vec![], vec![size]);
+        Self { columns, turns, right, residual: size, epsilon, most: 0.0, is_broken: false }
     }
 
     fn push(&mut self, mut column: Vec<f64>) {
+        if self.is_broken {
+            self.columns.push(vec![0.0; column.len()]);
+            self.right.push(0.0);
+            return;
+        }
+        self.most = column.iter().fold(0.0, |size: f64, own| size.hypot(*own)).max(self.most);
         for (at, [cos, sin]) in self.turns.iter().enumerate() {
             let [a, b] = [column[at], column[at + 1]];
             (column[at], column[at + 1]) = (cos * a + sin * b, cos * b - sin * a);
@@ -101,8 +115,11 @@ impl Rotations {
         let at = self.turns.len();
         let [a, b] = [column[at], column[at + 1]];
         let size = a.hypot(b);
-        let [cos, sin] = if size == 0.0 { [1.0, 0.0] } else { [a / size, b / size] };
-        column[at] = size;
+        // What rounding leaves of a column that is made of those before takes nothing of the residual (Brown and Walker
+        // 1997).
+        self.is_broken = size <= 10.0 * self.epsilon * self.most;
+        let (pivot, [cos, sin]) = if self.is_broken { (0.0, [0.0, 1.0]) } else { (size, [a / size, b / size]) };
+        column[at] = pivot;
         column.truncate(at + 1);
         self.turns.push([cos, sin]);
         self.columns.push(column);
@@ -112,7 +129,7 @@ impl Rotations {
         self.residual = self.right[at + 1].abs();
     }
 
-    /// A direction that the matrix maps to nothing gets 0.
+    /// A direction that the matrix maps to nothing new gets 0.
     fn solve(&self) -> Vec<f64> {
         let mut out = self.right[..self.columns.len()].to_vec();
         for at in (0..out.len()).rev() {

@@ -21,10 +21,11 @@ pub mod watch;
 
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};
+use crate::report::of_system;
 use burn::tensor::{Bool, Tensor, TensorData};
 use sparse_ops::{Result, SparseError};
 use system::{Point, System};
-use vectors::{Vectors, choose, indicator, largest, norm, read};
+use vectors::{Vectors, choose, evened, indicator, largest, norm, read};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 /// What to solve, without the tape. Columns are `[systems, rows, F]`.
@@ -73,10 +74,7 @@ fn sweeps(
     let least_squares = method.is_least_squares();
     let transposed = method.needs_transposed().then(|| a.try_transposed()).transpose()?;
     let (mut system, norms) = System::new(a, transposed, least_squares, preconditioner, &b, first)?;
-    // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
-    let scale = largest(&b);
-    let scale = scale.clone().mask_fill(scale.equal_scalar(0.0), 1.0);
-    let b = b / scale.clone();
+    let (b, scale) = evened(&b);
 
     let origin = Tensor::zeros([systems, a.dims()[1] / systems, width], (&b.device(), b.dtype()));
     let mut point = system.point_of(origin, b.clone())?;
@@ -200,11 +198,6 @@ fn merged(taken: &[bool], new: Point, old: Point) -> Point {
 fn check_finite(numbers: &[f64], (width, first): (usize, Option<usize>), what: &str) -> Result<()> {
     let Some(at) = numbers.iter().position(|number| !number.is_finite()) else { return Ok(()) };
     let column = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
-    let place = column + &of_system(first, at / width);
-    Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{place}")))
-}
-
-/// The place of an error, where there are several systems.
-fn of_system(first: Option<usize>, system: usize) -> String {
-    first.map_or(String::new(), |first| format!(" of system {}", first + system))
+    let system = of_system(first.map(|first| first + at / width));
+    Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{column}{system}")))
 }

@@ -1,9 +1,9 @@
 //! What a method sees: a system, where it starts, and when a column is solved.
 
-use super::of_system;
-use super::vectors::{Numbers, Vectors, apply, from_host, largest, norm, random, read};
+use super::vectors::{Numbers, Vectors, apply, evened, from_host, norm, random, read};
 use super::watch::{Goal, OP};
 use crate::operator::{LinearOperator, Operator};
+use crate::report::of_system;
 use burn::tensor::{DType, Shape};
 use sparse_ops::extend::Exact;
 use sparse_ops::{Result, SparseError};
@@ -53,17 +53,15 @@ impl<'a> System<'a> {
         let cols = a.dims()[1] / systems;
         let probe = random(0, cols, b).expand(Shape::from([systems, cols, 1]));
         let image = apply(a, &probe)?;
-        let most = largest(&image);
-        // Divided twice, since a square may not fit where the number does.
-        let share = image / most.clone().mask_fill(most.clone().equal_scalar(0.0), 1.0);
+        let (share, most) = evened(&image);
         let [most, share, probe] = read([&most, &norm(&share), &norm(&probe)]);
         if let Some(system) = share.iter().position(|share| !share.is_finite()) {
-            let place = of_system(first, system);
+            let place = of_system(first.map(|first| first + system));
             let message = format!("the products of the matrix{place} must be finite, got others");
             return Err(SparseError::invalid(OP, message));
         }
         let limit = if b.dtype() == DType::F64 { 1000.0 } else { 120.0 };
-        let power = |most: &f64| match (1e-6..=1e6).contains(most) || *most == 0.0 {
+        let power = |most: &f64| match (1e-6..=1e6).contains(most) {
             true => 1.0,
             false => most.log2().round().clamp(-limit, limit).exp2(),
         };

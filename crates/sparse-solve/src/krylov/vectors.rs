@@ -27,6 +27,14 @@ pub fn largest(a: &Vectors) -> Numbers {
     a.clone().abs().max_dim(1)
 }
 
+/// The vector over its largest absolute value, and that; 1 of zeros. Squares of very small or large numbers would be 0
+/// or infinite. Not finite if a number is not.
+pub fn evened(a: &Vectors) -> (Vectors, Numbers) {
+    let most = largest(a);
+    let most = most.clone().mask_fill(most.equal_scalar(0.0), 1.0);
+    (a.clone() / most.clone(), most)
+}
+
 /// `a / b`, and 0 where `b` is 0: a column that is solved, or that broke down, stays where it is.
 pub fn ratio(a: Numbers, b: Numbers) -> Numbers {
     let zero = b.clone().equal_scalar(0.0);
@@ -37,6 +45,13 @@ pub fn ratio(a: Numbers, b: Numbers) -> Numbers {
 pub fn unit(x: Vectors) -> (Vectors, Numbers) {
     let size = norm(&x);
     (x * ratio(size.ones_like(), size.clone()), size)
+}
+
+/// The same of numbers of any scale.
+pub fn unit_of_any(x: &Vectors) -> (Vectors, Numbers) {
+    let (share, most) = evened(x);
+    let (x, size) = unit(share);
+    (x, size * most)
 }
 
 /// `sqrt(a^2 + b^2)`.

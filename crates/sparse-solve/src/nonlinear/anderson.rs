@@ -1,6 +1,6 @@
 //! The next point of a fixed-point iteration.
 
-use crate::krylov::vectors::Vectors;
+use crate::krylov::vectors::{Vectors, evened};
 use burn::tensor::DType;
 use sparse_ops::extend::{Exact, read_data};
 use std::collections::VecDeque;
@@ -51,10 +51,8 @@ impl Mixing {
         let all = self.differences.iter().map(|(_, change)| change.clone()).chain([residual.clone()]).collect();
         let all = burn::tensor::Tensor::cat(all, 0);
         let [count, n, _] = all.dims();
-        // Divided by their sizes, as squares may not fit where the numbers do.
-        let most = all.clone().abs().max_dim(1);
-        let most = most.clone().mask_fill(most.equal_scalar(0.0), 1.0);
-        let rows = (all / most.clone()).reshape(Exact([count, n]));
+        let (rows, most) = evened(&all);
+        let rows = rows.reshape(Exact([count, n]));
         let products = read_data(rows.clone().matmul(rows.swap_dims(0, 1))).convert::<f64>();
         let products: Vec<f64> = products.iter().collect();
         let most: Vec<f64> = read_data(most).convert::<f64>().iter().collect();

@@ -1,7 +1,7 @@
 //! A user's function and its derivatives.
 
-use super::report::{column, sizes};
-use crate::krylov::vectors::{dot, ratio};
+use super::report::column;
+use crate::krylov::vectors::{Numbers, unit_of_any};
 use crate::operator::{LinearOperator, Operator, check_sizes, device_of};
 use crate::tape::pull;
 use burn::module::Module;
@@ -107,29 +107,34 @@ pub fn check_shape<const D: usize>(op: &'static str, u: &Tensor<D>, out: &Tensor
 /// The Jacobian at a point, by products alone.
 #[derive(Debug, Clone)]
 pub struct Tangent<M, const D: usize> {
-    pub equation: Equation<M, D>,
-    pub u: Tensor<D>,
+    equation: Equation<M, D>,
+    u: Tensor<D>,
     /// `F(u)`.
-    pub value: Tensor<D>,
+    value: Tensor<D>,
+    /// Of differences.
+    step: Numbers,
     /// Exact products with the transposed Jacobian; else differences.
-    pub transposed: bool,
+    transposed: bool,
     /// Of a fixed point: the identity minus the Jacobian.
-    pub fixed_point: bool,
+    fixed_point: bool,
 }
 
 impl<M: Module + Send + Sync + 'static, const D: usize> Tangent<M, D> {
-    /// A directional derivative by a forward difference, with the step of Brown and Saad 1990 and Pernice and Walker
-    /// 1998: `sqrt(eps (1 + |u|))` along a direction of length 1.
+    /// At `u`, where `value` is `F(u)`. The step of differences, along directions of length 1, is that of Brown and
+    /// Saad 1990 and Pernice and Walker 1998: `sqrt(eps (1 + |u|))`.
+    pub fn new(equation: Equation<M, D>, u: Tensor<D>, value: Tensor<D>, fixed_point: bool) -> Self {
+        let epsilon = if u.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let (_, size) = unit_of_any(&column(u.clone()));
+        let step = size.add_scalar(1.0).mul_scalar(epsilon).sqrt();
+        Self { equation, u, value, step, transposed: false, fixed_point }
+    }
+
+    /// A directional derivative by a forward difference.
     fn difference(&self, x: Tensor<D>) -> Result<Tensor<D>> {
-        let direction = column(x);
-        let length = dot(&direction, &direction).sqrt();
-        let unit = direction * ratio(length.ones_like(), length.clone());
-        let epsilon = if self.u.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
-        let [size] = sizes([&column(self.u.clone())]);
-        let step = (epsilon * (1.0 + size)).sqrt();
-        let moved = self.u.clone() + unit.mul_scalar(step).reshape(Exact(self.u.dims()));
+        let (direction, length) = unit_of_any(&column(x));
+        let moved = self.u.clone() + (direction * self.step.clone()).reshape(Exact(self.u.dims()));
         let change = column(self.equation.eval(moved)? - self.value.clone());
-        Ok((change.div_scalar(step) * length).reshape(Exact(self.u.dims())))
+        Ok((change / self.step.clone() * length).reshape(Exact(self.u.dims())))
     }
 }
 

@@ -68,7 +68,7 @@ pub struct FixedPointConfig {
     /// Gives the last point if the tolerance is not reached, instead of an error.
     #[config(default = false)]
     pub accept_unsolved: bool,
-    /// How the system of the backward pass is solved.
+    /// How the system of the backward pass is solved, by its relative tolerance alone.
     #[config(default = "SolverConfig::new(Method::Gmres { restart: 30 })")]
     pub gradient: SolverConfig,
 }
@@ -147,7 +147,7 @@ impl FixedPointConfig {
             Some(on) => {
                 // A method with transposed products asks for the tangent itself, too: by differences from this value.
                 let (value, device) = (on.clone().inner(), u.device());
-                let tangent = Tangent { equation, u: u.clone(), value, transposed: false, fixed_point: true };
+                let tangent = Tangent::new(equation, u.clone(), value, true);
                 on_tape(u, on, adjoint(&self.gradient, &Operator::new(tangent), None, &device)?, 1.0)
             }
         };

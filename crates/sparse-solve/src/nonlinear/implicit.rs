@@ -8,8 +8,8 @@ use burn::tensor::{Device, Tensor};
 use sparse_ops::Result;
 use sparse_ops::extend::{Erased, Exact, associate, is_gpu, record};
 
-/// The solve in the backward pass, with the transposed matrix of `a`. Its tolerance is that of `config`, and where that
-/// is large, as Newton's steps may have it, or absolute, a small relative one: the gradient has no later step.
+/// The solve in the backward pass, with the transposed matrix of `a`. Its tolerance is the relative one of `config`,
+/// and a small one where that asks for an absolute one, which says nothing about a gradient.
 pub fn adjoint(
     config: &SolverConfig,
     a: &Operator,
@@ -22,7 +22,7 @@ pub fn adjoint(
         method: config.method,
         a: a.try_transposed()?,
         preconditioner: preconditioner.map(LinearOperator::try_transposed).transpose()?,
-        relative: vec![config.relative.clamp(least, 1e-5)],
+        relative: vec![config.relative.max(least)],
         most: config.max_iterations.unwrap_or(n.saturating_mul(10)),
         every: config.check_every.unwrap_or(if is_gpu(device) { 10 } else { 1 }),
         accept_unsolved: config.accept_unsolved_gradient.unwrap_or(config.accept_unsolved),

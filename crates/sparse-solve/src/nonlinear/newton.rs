@@ -23,8 +23,8 @@ const ARMIJO: f64 = 1e-4;
 /// Newton's method for `F(u) = 0`, with gradients.
 ///
 /// Each iteration solves `J d = -F(u)` with the Jacobian `J` of [`Jacobian`], and goes to `u + t d` with the first `t`
-/// of 1, 1/2, 1/4, .. that has `|F(u + t d)| <= (1 - t / 10^4) |F(u)|`. A linear solve need not reach its tolerance:
-/// the line search judges what it found.
+/// of 1, 1/2, 1/4, .. that has `|F(u + t d)| <= (1 - t / 10^4) |F(u)|`, while rounding leaves something of `t d`. A
+/// linear solve need not reach its tolerance: the line search judges what it found.
 ///
 /// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|`: then
 /// the error, which is squared in an iteration, is far below that, also where rounding keeps `|F(u)|` large.
@@ -59,7 +59,7 @@ const ARMIJO: f64 = 1e-4;
 /// ```
 #[derive(Config, Debug)]
 pub struct NewtonConfig {
-    /// How linear systems are solved, also the one of the backward pass.
+    /// How linear systems are solved.
     #[config(default = "SolverConfig::new(Method::Gmres { restart: 30 })")]
     pub solver: SolverConfig,
     /// The largest residual by the size of that at the start.
@@ -80,6 +80,9 @@ pub struct NewtonConfig {
     /// Gives the last point if the tolerance is not reached, instead of an error.
     #[config(default = false)]
     pub accept_unsolved: bool,
+    /// How the system of the backward pass is solved, by its relative tolerance alone. The default is `solver`, with a
+    /// relative tolerance of at most 1e-5: the gradient has no later step.
+    pub gradient: Option<SolverConfig>,
 }
 
 impl NewtonConfig {
@@ -97,7 +100,7 @@ impl NewtonConfig {
     ///
     /// # Panics
     ///
-    /// In the backward pass, if the linear solve does not reach the tolerance (unless the solver has
+    /// In the backward pass, if the linear solve does not reach the tolerance (unless its configuration has
     /// `accept_unsolved_gradient`).
     #[or_panic]
     pub fn try_solve<M, F, const D: usize>(
@@ -150,7 +153,11 @@ impl NewtonConfig {
             None => constant(u, tape.as_ref()),
             Some(on) => {
                 let linear = jacobian.at(OP, &equation, &u, &value)?;
-                let second = adjoint(&self.solver, &linear.a, linear.preconditioner.as_ref(), &u.device())?;
+                let solver = self.gradient.clone().unwrap_or_else(|| {
+                    let relative = self.solver.relative.min(1e-5);
+                    self.solver.clone().with_relative(relative)
+                });
+                let second = adjoint(&solver, &linear.a, linear.preconditioner.as_ref(), &u.device())?;
                 on_tape(u, on, second, -1.0)
             }
         };
@@ -196,33 +203,34 @@ impl NewtonConfig {
             report.iterations += 1;
             let direction: Tensor<D> = solution.x.reshape(Exact(dims));
             let [length, unknown] = sizes([&column(direction.clone()), &column(u.clone())]);
-            let mut share = 1.0;
-            let found = (0..=self.max_halvings).find_map(|_| {
+            let (mut share, mut found) = (1.0, None);
+            for _ in 0..=self.max_halvings {
                 let next = u.clone() + direction.clone().mul_scalar(share);
                 report.evaluations += 1;
-                let at_next = match equation.eval(next.clone()) {
-                    Ok(at_next) => at_next,
-                    Err(trouble) => return Some(Err(trouble)),
-                };
-                let [own] = sizes([&column(at_next.clone())]);
+                let at_next = equation.eval(next.clone())?;
+                let [own, way] = sizes([&column(at_next.clone()), &column(next.clone() - u.clone())]);
                 // Not of what is no number.
-                let better = own < size && own <= (1.0 - ARMIJO * share) * size;
-                let whole = share == 1.0;
+                if own < size && own <= (1.0 - ARMIJO * share) * size {
+                    found = Some((next, at_next, own));
+                    break;
+                }
+                // Rounding leaves nothing of the step, nor of a shorter one.
+                if way == 0.0 {
+                    break;
+                }
                 share *= 0.5;
-                better.then_some(Ok((next, at_next, own, whole)))
-            });
+            }
             let short = solution.report.stopped == Stopped::Converged && length <= self.step * unknown;
             let Some(found) = found else {
                 report.history.push(size);
                 break if short { Stopped::Converged } else { Stopped::Stagnated };
             };
-            let (next, at_next, own, whole) = found?;
-            (u, value, size) = (next, at_next, own);
+            (u, value, size) = found;
             report.history.push(size);
             if progress.as_mut().is_some_and(|progress| !progress(report.iterations, size)) {
                 break if size <= goal { Stopped::Converged } else { Stopped::Cancelled };
             }
-            if short && whole {
+            if short && share == 1.0 {
                 break Stopped::Converged;
             }
         };

@@ -1,6 +1,6 @@
 //! What a non-linear solve gives.
 
-use crate::krylov::vectors::{Vectors, largest, norm, read};
+use crate::krylov::vectors::{Vectors, evened, norm, read};
 use crate::krylov::watch::Stopped;
 use burn::tensor::Tensor;
 use sparse_ops::SparseError;
@@ -83,12 +83,11 @@ pub(super) fn column<const D: usize>(x: Tensor<D>) -> Vectors {
 
 /// The Euclidean norms, in one read. Not finite if a number is not.
 pub(super) fn sizes<const N: usize>(list: [&Vectors; N]) -> [f64; N] {
-    let most: [_; N] = list.map(largest);
-    // Squares of very small or large numbers would be 0 or infinite.
-    let share: [_; N] = std::array::from_fn(|own| {
-        let none = most[own].clone().equal_scalar(0.0);
-        norm(&(list[own].clone() / most[own].clone().mask_fill(none, 1.0)))
+    let parts = list.into_iter().flat_map(|own| {
+        let (share, most) = evened(own);
+        [norm(&share), most]
     });
-    let (most, share) = (read(most.each_ref()), read(share.each_ref()));
-    std::array::from_fn(|own| most[own][0] * share[own][0])
+    // Their products may not fit where they do.
+    let [parts] = read([&Tensor::cat(parts.collect(), 2)]);
+    std::array::from_fn(|own| parts[2 * own] * parts[2 * own + 1])
 }

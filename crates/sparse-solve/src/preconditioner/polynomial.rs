@@ -1,6 +1,7 @@
 //! Polynomials of a matrix.
 
 use super::spectrum::extremes;
+use crate::chebyshev::chebyshev;
 use crate::operator::{LinearOperator, Operator};
 use crate::triangular::check_factor;
 use burn::tensor::{Device, Tensor};
@@ -76,22 +77,8 @@ impl LinearOperator for Chebyshev {
         self.a.device()
     }
 
-    /// Saad's algorithm 12.1, from 0.
     fn try_apply(&self, x: Tensor<2>) -> Result<Tensor<2>> {
-        let [low, high] = self.bounds;
-        let (middle, half) = ((high + low) / 2.0, (high - low) / 2.0);
-        let ratio = middle / half;
-        let (mut residual, mut rho) = (x, 1.0 / ratio);
-        let mut step = residual.clone().div_scalar(middle);
-        let mut out = step.clone();
-        for _ in 0..self.degree {
-            residual = residual - self.a.try_apply(step.clone())?;
-            let next = 1.0 / (2.0 * ratio - rho);
-            step = step.mul_scalar(next * rho) + residual.clone().mul_scalar(2.0 * next / half);
-            rho = next;
-            out = out + step.clone();
-        }
-        Ok(out)
+        chebyshev(|step| self.a.try_apply(step), |residual| residual, self.bounds, self.degree + 1, x)
     }
 
     fn try_transposed(&self) -> Result<Operator> {

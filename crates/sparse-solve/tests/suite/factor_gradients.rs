@@ -1,9 +1,9 @@
 //! Gradients of factors against central differences.
 
-use crate::factors::{KINDS, fits};
+use crate::factors::{KINDS, fits, inverse, list, near};
 use crate::gradients::{ends, with_values};
-use crate::random::{matrix, numbers};
-use burn::tensor::TensorData;
+use crate::random::{Kind, matrix, numbers, product};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
@@ -99,4 +99,65 @@ proptest! {
             }
         })?;
     }
+}
+
+/// In f32 steps between the numbers overflow, or are 0, where the gradient does not: that of f64 says what it is.
+#[test]
+fn of_least_squares_of_any_scale() {
+    let entries = [2.0, 1.0, 0.0, 1.0, -1.0, 3.0, 0.5, 0.0];
+    for (scale, right, weight) in [(1e-25, 1e-20, 1e-5), (1e25, 1e20, 1.0), (1.0, 1.0, 1.0)] {
+        for (shape, transposed) in [([4, 2], false), ([2, 4], false), ([4, 2], true), ([2, 4], true)] {
+            let gradient = |dtype: DType| {
+                let device = Device::flex().autodiff();
+                let tensor = |list: &[f64], scale: f64, shape: [usize; 2]| {
+                    let list: Vec<f64> = list.iter().map(|x| x * scale).collect();
+                    Tensor::<2>::from_data(TensorData::new(list, shape), (&device, dtype))
+                };
+                let a = CsrTensor::<2>::from_dense(tensor(&entries, scale, shape)).require_grad();
+                let length = shape[usize::from(transposed)];
+                let b = tensor(&[1.0, -2.0, 0.5, 1.5][..length], right, [length, 1]);
+                let factor = factorize(&a, Factorization::Qr);
+                let x = if transposed { factor.solve_transposed(b) } else { factor.solve(b) };
+                list(a.grad(&x.mul_scalar(weight).sum().backward()).unwrap().values::<1>())
+            };
+            let (got, want) = (gradient(DType::F32), gradient(DType::F64));
+            let size = want.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            for (got, want) in got.iter().zip(&want) {
+                let off = (got - want).abs() / size;
+                assert!(off < 1e-5, "{scale:e}, {shape:?}, {transposed}: {got:e} and {want:e}");
+            }
+        }
+    }
+}
+
+/// Each stored element has its own, which `Lu` gives as well: not the mean of both sides of the diagonal.
+#[test]
+fn of_the_elements_of_a_symmetric_matrix() {
+    let own = matrix(Kind::Positive, 3, &[1.0, -0.5, 0.3, 0.7, 1.2, -1.1, 0.2, 0.4, 0.9]);
+    let device = Device::flex().autodiff();
+    let tensor =
+        |list: &[f64]| Tensor::<1>::from_data(TensorData::new(list.to_vec(), [list.len()]), (&device, DType::F64));
+    let (right, weights) = ([1.0, 2.0, -1.0], [0.5, -1.0, 3.0, 2.0, 1.5, -0.5, 0.1, 0.7, 1.1]);
+    let gradient = |how: Factorization, what: usize| {
+        let a = CsrTensor::<2>::from_dense(tensor(&own).reshape([3, 3])).require_grad();
+        let factor = factorize(&a, how);
+        let out = match what {
+            0 => factor.solve(tensor(&right)),
+            1 => factor.solve_transposed(tensor(&right)),
+            2 => factor.slogdet().1,
+            3 => factor.inverse_diagonal(),
+            4 => factor.inverse_on_pattern().values::<1>(),
+            _ => factor.inv().reshape([9]),
+        };
+        let weights = tensor(&weights[..out.dims()[0]]);
+        list(a.grad(&(out * weights).sum().backward()).unwrap().values::<1>())
+    };
+    let plain = |list: &[f64]| product(&inverse(3, &own).0, list, [3, 3, 1]);
+    let (l, x) = (plain(&weights[..3]), plain(&right));
+    let want: Vec<f64> = (0..9).map(|cell| -l[cell / 3] * x[cell % 3]).collect();
+    for how in [Factorization::Cholesky, Factorization::Ldlt] {
+        near(&gradient(how, 0), &want, 1e-12);
+        (1..6).for_each(|what| near(&gradient(how, what), &gradient(Factorization::Lu, what), 1e-12));
+    }
+    assert!((want[1] - want[3]).abs() > 0.05, "the sides differ: {want:?}");
 }

@@ -4,7 +4,7 @@ use crate::factors::{KINDS, fits, inverse, list, near};
 use crate::gradients::{ends, with_values};
 use crate::random::{Kind, dense, matrix, numbers, product};
 use crate::refused::told;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
@@ -140,6 +140,13 @@ fn what_least_squares_refuse() {
     }
     told(try_ridge(&tall, Tensor::<1>::ones([2], &device), 1.0), "shape_mismatch", "right-hand side");
     told(try_lstsq(&tall, Tensor::<1>::ones([2], &device)), "shape_mismatch", "right-hand side");
+    // Their roots are 0 or infinite in f32, and not in f64.
+    let eye = CsrTensor::<2>::eye(3, &device);
+    for far in [1e-100, 1e100] {
+        told(try_ridge(&eye, b(), far), "invalid", "root of the penalty");
+        let x = list(ridge(&eye.clone().cast(FloatDType::F64), b().cast(DType::F64), far));
+        near(&x, &[1.0 / (1.0 + far); 3], 1e-12);
+    }
     // Residuals of any size are no error.
     let full = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [1.0], [1.0]], &device));
     near(&list(lstsq(&full, Tensor::<1>::from_floats([0.0, 0.0, 9.0], &device))), &[3.0], 1e-6);
@@ -198,4 +205,42 @@ fn saved_and_loaded() {
     told(Factor::load(folder.join("none"), &device), "invalid", "none");
     told(batch.save(folder.join("none").join("factor")), "invalid", "none");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Pivots of a file, and sizes that no memory holds.
+#[test]
+fn files_that_no_factor_wrote() {
+    let path = std::env::temp_dir().join(format!("sparse-solve-wrong-factors-{}", std::process::id()));
+    let device = Device::flex();
+    let load = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        Factor::load(&path, &device)
+    };
+    let eye = CsrTensor::<2>::eye(2, (&device, DType::F64));
+    for (how, pivot, fits) in [
+        (Factorization::Cholesky, -1.0f64, false),
+        (Factorization::Cholesky, 0.0, false),
+        (Factorization::Ldlt, 0.0, false),
+        (Factorization::Ldlt, -1.0, true),
+    ] {
+        factorize(&eye, how).save(&path).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 8;
+        bytes[last..].copy_from_slice(&pivot.to_le_bytes());
+        match fits {
+            true => assert_eq!(load(&bytes).unwrap().slogdet().0, [-1.0]),
+            false => told(load(&bytes), "invalid", "the pivots of its factor"),
+        }
+    }
+    // Kind, batch, f64, steps; systems, rows, columns; pointers, elements, their columns and values; no factor.
+    let one = 1.0f64.to_bits();
+    let rows_without_memory = |cols: u64| vec![3, 0, 1, 0, 1, 1, cols, 0, 1, 1, 0, one, 0];
+    let systems_without_memory = |systems: u64| vec![2, 1, 1, 0, systems, 0, 0, 0, 0, 0];
+    for size in [1 << 48, 1 << 60, i64::MAX as u64, u64::MAX] {
+        for numbers in [rows_without_memory(size), systems_without_memory(size)] {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            assert!(load(&[b"spfact01", &bytes[..]].concat()).is_err(), "{size}");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
 }

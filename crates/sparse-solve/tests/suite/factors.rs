@@ -4,6 +4,7 @@ use crate::random::{Kind, dense, matrix, numbers};
 use crate::refused::told;
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use proptest::prelude::*;
+use sparse_tensor::ops::block_diag;
 use sparse_tensor::solve::{
     Boundary, Factorization, Hints, LinearOperator, Method, Operator, SolverConfig, factorize, laplacian, try_factorize,
 };
@@ -303,4 +304,33 @@ fn pivots_name_their_rows() {
         let singular = a.mul_dense(kept.reshape([n, 1]));
         told(try_factorize(&singular, Factorization::Lu), "invalid", &format!("in row {row}"));
     }
+}
+
+/// Three rows that are one block of columns of the factors: of the first two one depends on the other, and the last one
+/// on none.
+#[test]
+fn dependent_rows_of_a_block_are_named() {
+    let options = (&Device::flex(), DType::F64);
+    let a = laplacian(&[13, 12, 11], Boundary::Dirichlet, options).unwrap();
+    let n = a.dims()[0];
+    for (at, block) in [[1.0, 0.0, 1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]].into_iter().enumerate() {
+        let wide: Vec<f64> = block.chunks(2).flat_map(|row| [row[0], row[1], 0.0]).collect();
+        let below = CsrTensor::<2>::from_dense(dense(&wide, [3, 3], DType::F64));
+        let all = block_diag(&[a.clone(), below]);
+        let trouble = try_factorize(&all, Factorization::Lu).unwrap_err().to_string();
+        let rows = [at, at + 1].map(|row| format!("in row {}", n + row));
+        assert!(rows.iter().any(|row| trouble.ends_with(row)), "{trouble}, {n}");
+    }
+}
+
+/// A test system has a finite solution with them, since it is divided by infinity.
+#[test]
+fn infinite_pivots_of_lu_are_errors() {
+    let big = 1e308;
+    let a = CsrTensor::<2>::from_dense(dense(&[big, big, -big, big], [2, 2], DType::F64));
+    let factor = factorize(&a, Factorization::Lu);
+    let what = "pivots must be finite numbers, got another in row";
+    told(factor.try_slogdet(), "invalid", what);
+    told(factor.try_inverse_diagonal(), "invalid", what);
+    told(factor.try_inverse_on_pattern(), "invalid", what);
 }

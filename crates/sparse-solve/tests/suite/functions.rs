@@ -219,6 +219,43 @@ fn heat_of_a_long_rod() {
     near(&list(sign(sign(dense::<1>(&b, [n], F64)))), &b, 1e-8);
 }
 
+/// Equal results of the first looks say nothing where the function is zero at what they see: at two and at three
+/// directions the largest value that is seen is below 7.6, and at four it is above.
+#[test]
+fn a_function_that_is_zero_at_first() {
+    let a = CsrTensor::<2>::from_diagonal(dense(&(1..=8).map(f64::from).collect::<Vec<_>>(), [8], F64));
+    let ones = || Tensor::<1>::ones([8], (&Device::flex(), F64));
+    let above = |x: f64| (x - 7.6).max(0.0);
+    let want: Vec<f64> = (1..=8).map(|k| above(f64::from(k))).collect();
+    near(&list(FunmConfig::new().multiply(above, &a, ones())), &want, 1e-12);
+    told(FunmConfig::new().with_max_directions(3).try_multiply(above, &a, ones()), "invalid", "with 3 directions");
+    // A space that is not left needs no second look.
+    let unit = dense::<1>(&[0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [8], F64);
+    let got = FunmConfig::new().with_max_directions(1).multiply(f64::exp, &a, unit);
+    assert!((list(got)[1] - 4.0 * 2f64.exp()).abs() < 1e-12);
+}
+
+/// The squares of the result are 0 or infinite.
+#[test]
+fn results_of_any_scale() {
+    for scale in [-1.0, 1.0] {
+        let diagonal: Vec<f64> = (0..40).map(|k| scale * (400.0 + f64::from(k) / 4.0)).collect();
+        let a = CsrTensor::<2>::from_diagonal(dense(&diagonal, [40], F64));
+        let got = FunmConfig::new().multiply(f64::exp, &a, Tensor::<1>::ones([40], (&Device::flex(), F64)));
+        let size = (scale * 405.0).exp();
+        let [got, want] = [list(got), diagonal.iter().map(|x| x.exp()).collect()]
+            .map(|list| list.iter().map(|x| x / size).collect::<Vec<_>>());
+        near(&got, &want, 1e-6);
+        // A number that f32 has not.
+        let single = CsrTensor::<2>::from_diagonal(dense(&diagonal, [40], DType::F32));
+        let result = FunmConfig::new().try_multiply(f64::exp, &single, Tensor::<1>::ones([40], &Device::flex()));
+        match scale > 0.0 {
+            true => told(result, "invalid", "of the result must be finite"),
+            false => assert_eq!(list(result.unwrap()), [0.0; 40]),
+        }
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_told() {
     let device = Device::flex();
@@ -254,6 +291,11 @@ fn what_does_not_fit_is_told() {
     let negative = CsrTensor::<2>::from_diagonal(Tensor::from_floats([-1.0, 2.0], &device));
     told(funm.try_multiply(f64::ln, &negative, b()), "invalid", "at -1.000e0");
     told(funm.try_multiply(exp, &negative, b() * f32::NAN), "invalid", "finite");
+    for dtype in [DType::F32, F64] {
+        let lower = CsrTensor::<2>::from_dense(dense(&[1.0, 2.0, 0.0, 3.0], [2, 2], dtype));
+        let trouble = funm.try_multiply(exp, &lower, dense::<1>(&[1.0, 2.0], [2], dtype));
+        told(trouble, "invalid", "must be symmetric");
+    }
     let long = laplacian(&[50], Boundary::Dirichlet, &device).unwrap();
     let few = funm.clone().with_max_directions(4);
     told(

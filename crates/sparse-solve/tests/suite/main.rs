@@ -9,6 +9,7 @@ mod gaussian;
 mod gradients;
 mod least_squares;
 mod multigrid;
+mod newton;
 mod nonlinear;
 mod operators;
 mod preconditioners;

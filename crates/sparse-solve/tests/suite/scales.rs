@@ -4,8 +4,8 @@ use crate::random::dense;
 use burn::tensor::{DType, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::solve::{
-    Hints, LinearOperator, Method, Operator, SolverConfig, Stopped, block_jacobi, ic0, ic0_shifted, ilu0, ilut, jacobi,
-    polynomial, ssor,
+    FunmConfig, Hints, LinearOperator, Method, Operator, SolverConfig, Stopped, block_jacobi, ic0, ic0_shifted, ilu0,
+    ilut, jacobi, polynomial, ssor,
 };
 
 const A: [f64; 9] = [2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 0.0, 1.0, 4.0];
@@ -74,6 +74,25 @@ fn preconditioners_of_any_scale() {
             for (got, want) in solution.x.into_data().iter::<f64>().zip(X) {
                 assert!((got * scale - want).abs() < 1e-4, "{at}: {scale:e}: {got:e} and {:e}", want / scale);
             }
+        }
+    }
+}
+
+/// The square of the root is the matrix, and the root of `s A` is `s^(1/2)` that of `A`.
+#[test]
+fn functions_of_matrices_of_any_scale() {
+    let of = |at: f64, scales: [f64; 2], dtype: DType| {
+        let a = CsrTensor::<2>::from_dense(dense(&A.map(|entry| entry * scales[0]), [3, 3], dtype));
+        let b: Tensor<1> = dense(&B.map(|entry| entry * scales[1]), [3], dtype);
+        let root = FunmConfig::new().multiply(f64::sqrt, &a, b);
+        root.into_data().iter::<f64>().map(|x| x / at).collect::<Vec<_>>()
+    };
+    let want = of(1.0, [1.0; 2], DType::F64);
+    for (dtype, far, tolerance) in [(DType::F32, 1e25, 1e-5), (DType::F64, 1e200, 1e-12)] {
+        for scales in [[far, 1.0], [1.0 / far, 1.0], [1.0, far], [1.0, 1.0 / far]] {
+            let got = of(f64::sqrt(scales[0]) * scales[1], scales, dtype);
+            let near = got.iter().zip(&want).all(|(got, want)| (got - want).abs() <= tolerance);
+            assert!(near, "{dtype:?} {scales:?}: {got:?} and {want:?}");
         }
     }
 }

@@ -17,6 +17,10 @@ use sparse_macros::or_panic;
 
 /// What takes the place of the sum and of the product in a product of matrices: a semiring, as in GraphBLAS.
 ///
+/// Integers wrap, also the largest and the smallest number, which stand for infinities: `i32::MAX + 1` is the shortest
+/// path of all. So paths of several products need floats, or `clamp` between two products by what leaves room for an
+/// edge.
+///
 /// Nodes from which two edges lead to a marked one:
 ///
 /// ```

@@ -2,7 +2,7 @@
 
 use crate::base::checks::same_device;
 use crate::base::empty::constant;
-use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::base::limits::check_table;
 use crate::kernel::{self, Compressed};
 use crate::ops::products::semiring::{Semiring, truths};
@@ -25,8 +25,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// what the [`Semiring`] makes of it, over the `k` that both store. The result has the mask's pattern, coalesced;
     /// where no elements meet it holds what a row without elements gives in [`matmul_semiring`](Self::matmul_semiring):
     /// 0, or an infinity. Its fill is zero, or `Undefined` for min-plus and max-plus and if that of an operand is.
-    /// Operands are coalesced first. NaN wins; in plus-times an infinity or NaN of `other` in a column of the mask also
-    /// does where it meets nothing, since it may be read as times zero.
+    /// Operands are coalesced first. Integers wrap. NaN wins; in plus-times an infinity or NaN of `other` in a column
+    /// of the mask also does where it meets nothing, since it may be read as times zero, as a dense product reads it;
+    /// so do those of an operand in the gradient of the other one.
     ///
     /// Backward, each on its own pattern: `d self[r, k] = sum_c d out[r, c] * other[k, c]` over the mask's elements,
     /// and `d other` likewise. In the other semirings a gradient is shared evenly by the terms that tie, as in
@@ -77,7 +78,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// An element is stored where stored elements meet, as in [`matmul`](Self::matmul) by a sparse tensor, which is
     /// this for [`Semiring::PlusTimes`]. Its fill is zero, or `Undefined` for min-plus and max-plus and if that of an
-    /// operand is. Backward as of [`spgemm_masked`](Self::spgemm_masked).
+    /// operand is. Integers wrap. Backward as of [`spgemm_masked`](Self::spgemm_masked).
     ///
     /// Cost: the pattern is that of [`product_pattern`](Self::product_pattern), found once and kept; then the number of
     /// products, twice or four times that backward. The semirings but plus-times run on the host for a GPU.
@@ -116,9 +117,11 @@ fn product_at<P: Pattern, const D: usize, K: Numeric>(
     semiring: Semiring,
     whole: bool,
 ) -> Result<SparseTensor<P, D, K>> {
-    let cols = matrix(b).size()[1];
-    let hint = "use compact_columns on the second operand: the product needs a pointer for every column";
-    check_table(op, ("the column pointers", cols as u128 + 1), cols, b.pattern.memo().held(), hint)?;
+    if !whole || is_tracked(&b.values) && semiring != Semiring::OrAnd {
+        let cols = matrix(b).size()[1];
+        let hint = "use compact_columns on the second operand: the product needs a pointer for every column";
+        check_table(op, ("the column pointers", cols as u128 + 1), cols, b.pattern.memo().held(), hint)?;
+    }
     let tropical = matches!(semiring, Semiring::MinPlus | Semiring::MaxPlus);
     let undefined = tropical || a.fill.is_undefined() || b.fill.is_undefined();
     let values = {
@@ -142,8 +145,10 @@ const NO_PLAN: Option<ProductPlan> = None;
 struct Saved {
     /// `None` for plus-times.
     term: Option<Term>,
-    /// A by rows, B by columns, the mask by rows.
-    forward: [Compressed; 3],
+    /// A by rows, and the mask.
+    forward: [Compressed; 2],
+    /// B by columns, unless the product is whole and B is not tracked.
+    b_cols: Option<Compressed>,
     /// The mask by columns, if B is tracked.
     mask_cols: Option<Compressed>,
     /// For plus-times and for whole products: B by rows if A is tracked, A by columns if B is.
@@ -163,19 +168,19 @@ fn values_at<K: Numeric>(
     semiring: Semiring,
     whole: bool,
 ) -> Tensor<2, K> {
-    let views = [a.by_row(), b.by_col(), at.by_row()];
+    // A whole product goes along the rows of B.
+    let right = if whole { b.by_row() } else { b.by_col() };
+    let views = [a.by_row(), right, at.by_row()];
     let narrow = views.iter().all(|view| view.ptr.dtype() == DType::I32);
     let same = |view: &Compressed| cast(view, if narrow { DType::I32 } else { DType::I64 });
-    let [rows, columns, mask] = views.map(same);
+    let [rows, right, mask] = views.map(same);
     let ([m, inner], [_, n]) = (a.size(), b.size());
     let how = semiring.extremum();
-    let places = (&mask.ptr, &mask.idx);
+    let (places, left, other) = ((&mask.ptr, &mask.idx), (&rows, &x), (&right, &y));
     let out = match how {
-        None => kernel::spgemm_sampled(places, (&rows, &x), (&columns, &y), inner, NO_PLAN),
-        Some((extremum, term)) if whole => {
-            kernel::spgemm_extremum(extremum, term, places, (&rows, &x), (&same(b.by_row()), &y), n)
-        }
-        Some((extremum, term)) => kernel::sampled_extremum(extremum, term, places, (&rows, &x), (&columns, &y), inner),
+        None => kernel::spgemm_sampled(places, left, other, inner, NO_PLAN),
+        Some((extremum, term)) if whole => kernel::spgemm_extremum(extremum, term, places, left, other, n),
+        Some((extremum, term)) => kernel::sampled_extremum(extremum, term, places, left, other, inner),
     };
     let (Some(x), Some(y)) = (as_float(&x), as_float(&y)) else { return out };
     let out = as_float(&out).expect("the kind of the operands");
@@ -186,7 +191,8 @@ fn values_at<K: Numeric>(
     let by_lines = whole || how.is_none();
     let saved = Saved {
         term: how.map(|(_, term)| term),
-        forward: [rows, columns, mask],
+        b_cols: if whole { to_b.then(|| same(b.by_col())) } else { Some(right) },
+        forward: [rows, mask],
         mask_cols: to_b.then(|| same(at.by_col())),
         b_rows: (to_a && by_lines).then(|| same(b.by_row())),
         a_cols: (to_b && by_lines).then(|| same(a.by_col())),
@@ -202,7 +208,7 @@ fn values_at<K: Numeric>(
 
 impl Saved {
     fn of_a(&self, grad: &Tensor<2>) -> Tensor<2> {
-        let ([a, b, mask], [x, y], [_, inner, cols]) = (&self.forward, &self.values, self.sizes);
+        let ([a, mask], [x, y], [_, inner, cols]) = (&self.forward, &self.values, self.sizes);
         match (self.term.zip(self.out.as_ref()), &self.b_rows) {
             (None, rows) => {
                 let rows = rows.as_ref().expect("saved where A is tracked");
@@ -212,15 +218,16 @@ impl Saved {
                 kernel::spgemm_extremum_backward(term, mask, (a, x), (rows, y), cols, [out, grad])
             }
             (Some((term, out)), None) => {
-                kernel::sampled_extremum_backward(term, mask, (a, x), (b, y), inner, [out, grad])
+                let columns = self.b_cols.as_ref().expect("saved where the product is masked");
+                kernel::sampled_extremum_backward(term, mask, (a, x), (columns, y), inner, [out, grad])
             }
         }
     }
 
     /// Found in the order of B's columns.
     fn of_b(&self, grad: &Tensor<2>) -> Tensor<2> {
-        let ([a, b, _], [x, y], [rows, inner, _]) = (&self.forward, &self.values, self.sizes);
-        let mask = self.mask_cols.as_ref().expect("saved where B is tracked");
+        let ([a, _], [x, y], [rows, inner, _]) = (&self.forward, &self.values, self.sizes);
+        let [b, mask] = [&self.b_cols, &self.mask_cols].map(|view| view.as_ref().expect("saved where B is tracked"));
         let grad = match (self.term.zip(self.out.as_ref()), &self.a_cols) {
             (None, columns) => {
                 let columns = columns.as_ref().expect("saved where B is tracked");

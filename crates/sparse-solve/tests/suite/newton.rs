@@ -1,0 +1,63 @@
+//! The steps of Newton's method, and the solve of its gradient.
+
+use crate::nonlinear::{by_hand, exact, list, near, poisson};
+use crate::random::dense;
+use crate::refused::told;
+use burn::tensor::{DType, Device, Tensor};
+use sparse_tensor::CsrTensor;
+use sparse_tensor::solve::{Boundary, Jacobian, Method, NewtonConfig, SolverConfig, Stopped, laplacian};
+
+const F64: DType = DType::F64;
+
+/// From far away whole steps diverge: `atan`.
+#[test]
+fn the_line_search_makes_it_converge() {
+    let eye = CsrTensor::<2>::eye(2, (&Device::flex(), F64));
+    let f = |_: &Vec<Tensor<1>>, u: Tensor<1>| u.atan();
+    let start = || dense(&[3.0, -20.0], [2], F64);
+    let newton = NewtonConfig::new().with_relative(1e-12).with_solver(exact());
+    let root = newton.try_solve_with(&vec![], f, start(), Jacobian::colored(eye.pattern()), None).unwrap();
+    near(&list(root.u), &[0.0; 2], 1e-10);
+    assert!(root.report.evaluations > root.report.iterations + 1);
+    let whole = newton.with_max_halvings(0);
+    told(whole.try_solve(&vec![], f, start(), Jacobian::colored(eye.pattern())), "invalid", "got no nearer after 1 ");
+}
+
+/// The root is between two floats: the last step is halved until it is less than their distance, and not further.
+#[test]
+fn halvings_end_where_rounding_leaves_nothing_of_the_step() {
+    let eye = CsrTensor::<2>::eye(4, &Device::flex());
+    let f = |_: &Vec<Tensor<1>>, u: Tensor<1>| {
+        let cubes = Tensor::from_floats([2.0, 3.0, 5.0, 7.0], &u.device());
+        u.powi_scalar(3) - cubes
+    };
+    let newton = NewtonConfig::new().with_relative(0.0).with_step(0.0).with_accept_unsolved(true);
+    let start = Tensor::<1>::ones([4], &Device::flex());
+    let jacobian = Jacobian::colored(eye.pattern());
+    let root = newton.with_max_halvings(400).try_solve_with(&vec![], f, start, jacobian, None).unwrap();
+    assert_eq!(root.report.stopped, Stopped::Stagnated);
+    assert!(root.report.evaluations < root.report.iterations + 40, "{:?}", root.report);
+}
+
+/// With its own configuration the solve of the backward pass is as exact as that asks for; else it is a tight one,
+/// whatever the steps ask for.
+#[test]
+fn the_gradient_of_newton_has_its_own_configuration() {
+    let device = Device::flex().autodiff();
+    let a = laplacian(&[20], Boundary::Dirichlet, (&Device::flex(), F64)).unwrap();
+    let gradient = |config: &NewtonConfig| {
+        let right = Tensor::<1>::ones([20], (&device, F64)).require_grad();
+        let theta = (a.clone(), right.clone());
+        let start = Tensor::<1>::zeros([20], (&device, F64));
+        let u = config.solve(&theta, poisson, start, Jacobian::given(by_hand));
+        list(right.grad(&u.sum().backward()).unwrap())
+    };
+    let rough = SolverConfig::new(Method::Gmres { restart: 50 }).with_relative(0.1);
+    let config = NewtonConfig::new().with_relative(1e-13).with_step(0.0).with_max_iterations(200);
+    let want = gradient(&config.clone().with_solver(exact()));
+    let loose = config.clone().with_solver(rough.clone());
+    near(&gradient(&loose), &want, 1e-4);
+    near(&gradient(&loose.clone().with_gradient(Some(exact()))), &want, 1e-11);
+    let far = gradient(&config.with_solver(exact()).with_gradient(Some(rough)));
+    assert!(far.iter().zip(&want).any(|(got, want)| (got - want).abs() > 1e-3), "{far:?} and {want:?}");
+}
