@@ -49,17 +49,21 @@ pub(crate) fn shares(ptr: Ids<'_>, count: usize, weight: usize, cut: bool) -> Ve
     shares
 }
 
-/// The rows of more than [`LONG`] elements. Each of them has one of the elements start, start + LONG, ..
+/// The rows of more than [`LONG`] elements.
 fn long_rows(ptr: Ids<'_>) -> Vec<usize> {
-    let mut long = Vec::new();
-    if ptr.rows() > 0 {
-        for k in ptr.spans(&(0..ptr.rows())).step_by(LONG) {
-            let row = ptr.below(k.saturating_add(1)).saturating_sub(1);
-            if row < ptr.rows() && ptr.span(row).len() > LONG && long.last() != Some(&row) {
-                long.push(row);
-            }
+    // By halves: of rows that together are not long none is. That reads fewer pointers than to search for each piece.
+    fn find(ptr: Ids<'_>, rows: Range<usize>, long: &mut Vec<usize>) {
+        if rows.is_empty() || ptr.spans(&rows).len() <= LONG {
+            return;
+        }
+        let mid = rows.start + rows.len() / 2;
+        match rows.len() {
+            1 => long.push(rows.start),
+            _ => [rows.start..mid, mid..rows.end].into_iter().for_each(|half| find(ptr, half, long)),
         }
     }
+    let mut long = Vec::new();
+    find(ptr, 0..ptr.rows(), &mut long);
     long
 }
 
