@@ -42,7 +42,7 @@ pub use host_tensor::{HostAccess, HostTensor};
 pub use kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use memory::aligned;
 pub use options::{ConcatAxis, MergeRule, PutTarget};
-pub use read::{is_flex, is_gpu, is_remote, read_data};
+pub use read::{is_flex, is_gpu, is_local, is_remote, read_data};
 #[cfg(any(feature = "gpu", feature = "remote"))]
 pub use replay::device_reads;
 pub use replay::without_blocking;

@@ -29,6 +29,12 @@ fn is_cube(device: &Device) -> bool {
     }
 }
 
+/// Whether threads of this library may work on tensors of a device each for itself: that of a CPU in this process,
+/// outside of [`without_blocking`](crate::without_blocking), which answers reads in their order.
+pub fn is_local(device: &Device) -> bool {
+    !is_gpu(device) && !is_remote(device) && !crate::replay::is_running()
+}
+
 /// Whether a device is that of Flex, whose tensors are in memory of this process that kernels read in place.
 pub fn is_flex(device: &Device) -> bool {
     #[cfg(feature = "flex")]

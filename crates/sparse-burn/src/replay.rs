@@ -201,6 +201,11 @@ pub fn without_reads<T>(make: impl FnOnce() -> T) -> T {
     made
 }
 
+/// Whether the caller runs [`without_blocking`].
+pub(crate) fn is_running() -> bool {
+    RUN.with(|run| run.try_borrow().map_or(true, |run| run.is_some()))
+}
+
 /// Whether the result of this run will be dropped.
 pub fn is_dropped() -> bool {
     zeros() > 0

@@ -17,7 +17,7 @@ pub const MOST: usize = 8;
 /// Numbers that are done together, at least, in whole rows of the columns.
 const LANES: usize = 16;
 
-/// Numbers of a block that stay in the first-level cache.
+/// Numbers of a block, at most, of wide rows.
 const NEAR: usize = 1 << 14;
 
 /// What is computed of vectors, which have numbers: first those that are given, then the results of the steps.
@@ -103,8 +103,8 @@ impl ColumnPass {
     }
 }
 
-/// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept, the
-/// first of them over the vectors that are owned, and for each pair its dot products `[systems, width]`.
+/// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept, each over
+/// the next vector that is owned, and for each pair its dot products `[systems, width]`.
 ///
 /// A dot product is added in blocks of at most 64 terms in each of several interleaved sums, and the blocks as a tree:
 /// so its bits do not depend on threads.
@@ -255,7 +255,7 @@ struct Block<'a, T> {
     lanes: usize,
 }
 
-/// Rows of the columns that go through all steps before the next ones: they stay in the first-level cache.
+/// Rows of the columns that go through all steps before the next ones: with few columns they stay in the first-level cache.
 const TILE: usize = 16;
 
 impl<T: Float + Element<Acc = T>> WithSimd for Block<'_, T> {

@@ -125,7 +125,7 @@ impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
 }
 
 impl<T: Element, I: Index> Rows<'_, T, I> {
-    /// How many of the first rows fit in a block, before the first that have one length.
+    /// How many of the first rows fit in a block. It is looked every few rows whether the next ones have one length.
     #[inline(always)]
     fn rows_of_a_block(&self, ptr: &[I]) -> usize {
         let most = ptr[0].to_usize().saturating_add(BLOCK);

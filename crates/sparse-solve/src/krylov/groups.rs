@@ -9,7 +9,7 @@ use crate::method::Method;
 use crate::operator::LinearOperator;
 use burn::tensor::Tensor;
 use sparse_ops::Result;
-use sparse_ops::extend::is_gpu;
+use sparse_ops::extend::is_local;
 use std::ops::Range;
 
 /// Unknowns of a group. A vector of f64 has 128 KB.
@@ -19,19 +19,17 @@ const UNKNOWNS: usize = 1 << 14;
 pub fn run(method: &Method, problem: &Problem<'_>) -> Option<Result<Outcome>> {
     let [systems, rows, width] = problem.b.dims();
     let unknowns = rows.max(problem.a.dims()[1] / systems) * width;
-    let own = UNKNOWNS / unknowns;
-    if own < 2 || own >= systems || is_gpu(&problem.b.device()) {
+    let size = UNKNOWNS / unknowns.max(1);
+    if size < 2 || size >= systems || !is_local(&problem.b.device()) {
         return None;
     }
-    let groups: Vec<Range<usize>> = (0..systems).step_by(own).map(|at| at..systems.min(at + own)).collect();
-    let part = |of: &dyn LinearOperator| -> Option<Vec<_>> {
-        groups.iter().map(|group| of.systems(group.clone(), systems)).collect()
-    };
-    let a = part(problem.a)?;
+    let groups: Vec<Range<usize>> = (0..systems).step_by(size).map(|at| at..systems.min(at + size)).collect();
+    // A preconditioner that cannot be cut is known before the matrix is.
     let preconditioners = match problem.preconditioner {
-        Some(own) => part(own)?.into_iter().map(Some).collect(),
+        Some(own) => own.groups(size, systems)?.into_iter().map(Some).collect(),
         None => vec![None; groups.len()],
     };
+    let a = problem.a.groups(size, systems)?;
     let solve = |at: usize| {
         let group = groups[at].clone();
         let narrow = |x: &Tensor<3>| x.clone().narrow(0, group.start, group.len());

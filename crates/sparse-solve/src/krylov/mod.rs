@@ -56,13 +56,13 @@ pub struct Outcome {
 }
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
-    // A callback sees all systems.
+    // A callback sees all systems, so with one they go side by side.
     let in_groups = if progress.is_none() { groups::run(method, &problem) } else { None };
     let first = (problem.b.dims()[0] > 1).then_some(0);
     in_groups.unwrap_or_else(|| sweeps(method, problem, first, progress))
 }
 
-/// With the number of the first system, if there are others.
+/// `first` is the number of the first system in its batch, if there are others.
 fn sweeps(
     method: &Method,
     problem: Problem<'_>,

@@ -4,7 +4,6 @@ use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::expect;
 use sparse_ops::{Result, SparseError};
 use std::fmt::Debug;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A matrix `[rows, cols]` by what it does to columns.
@@ -51,10 +50,11 @@ pub trait LinearOperator: Debug + Send + Sync {
         None
     }
 
-    /// Those of its `of` systems that are in this range, if they can be taken apart: on a CPU few of many small systems
-    /// are then solved at a time, in the cache.
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        let _ = (own, of);
+    /// Its `of` systems in groups of `size`, of which the last may be smaller, if they can be taken apart: each with the
+    /// rows and columns of its systems, and without the tape. On a CPU a solver then takes few of many small systems at
+    /// a time, whose numbers stay in the cache, and a thread of a pool does each group.
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        let _ = (size, of);
         None
     }
 
@@ -148,8 +148,8 @@ impl LinearOperator for Operator {
         self.0.scaling()
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        self.0.systems(own, of)
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        self.0.groups(size, of)
     }
 
     fn without_tape(&self) -> Operator {

@@ -4,7 +4,6 @@ use super::base::{Batch, LinearOperator, Operator, check_sizes, device_of};
 use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::same_elements;
 use sparse_ops::{Result, SparseError};
-use std::ops::Range;
 
 #[derive(Debug)]
 pub struct Identity(pub usize);
@@ -30,8 +29,9 @@ impl LinearOperator for Identity {
         Ok(Operator::identity(self.0))
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        Some(Operator::identity(self.0 / of * own.len()))
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        let lens = group_lens(self.0, size, of)?;
+        Some(lens.into_iter().map(Operator::identity).collect())
     }
 
     fn without_tape(&self) -> Operator {
@@ -71,14 +71,20 @@ impl LinearOperator for Diagonal {
         Ok(Operator::diagonal(self.0.clone()))
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        let rows = self.dims()[0] / of;
-        Some(Operator::diagonal(self.0.clone().narrow(0, rows * own.start, rows * own.len())))
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        let lens = group_lens(self.dims()[0], size, of)?;
+        Some(self.0.clone().inner().split_with_sizes(lens, 0).into_iter().map(Operator::diagonal).collect())
     }
 
     fn without_tape(&self) -> Operator {
         Operator::diagonal(self.0.clone().inner())
     }
+}
+
+/// The rows of each group of `size` of the `of` systems that `rows` are, if they are those of so many.
+fn group_lens(rows: usize, size: usize, of: usize) -> Option<Vec<usize>> {
+    let lens = (0..of).step_by(size).map(|at| size.min(of - at) * (rows / of));
+    rows.is_multiple_of(of).then(|| lens.collect())
 }
 
 #[derive(Debug)]
@@ -105,8 +111,8 @@ impl LinearOperator for Scaled {
         Ok(self.0.try_transposed()? * self.1)
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        Some(self.0.systems(own, of)? * self.1)
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        Some(self.0.groups(size, of)?.into_iter().map(|own| own * self.1).collect())
     }
 
     fn without_tape(&self) -> Operator {
@@ -143,8 +149,9 @@ impl LinearOperator for Sum {
         Ok(self.0.try_transposed()? + self.1.try_transposed()?)
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        Some(self.0.systems(own.clone(), of)? + self.1.systems(own, of)?)
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        let (left, right) = (self.0.groups(size, of)?, self.1.groups(size, of)?);
+        Some(left.into_iter().zip(right).map(|(left, right)| left + right).collect())
     }
 
     fn without_tape(&self) -> Operator {
@@ -176,8 +183,9 @@ impl LinearOperator for Product {
         Ok(self.1.try_transposed()? * self.0.try_transposed()?)
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        Some(self.0.systems(own.clone(), of)? * self.1.systems(own, of)?)
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        let (left, right) = (self.0.groups(size, of)?, self.1.groups(size, of)?);
+        Some(left.into_iter().zip(right).map(|(left, right)| left * right).collect())
     }
 
     fn without_tape(&self) -> Operator {

@@ -6,7 +6,6 @@ use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::{Exact, same_elements};
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{CsrTensor, Result, SparseTensor};
-use std::ops::Range;
 
 const OP: &str = "LinearOperator::apply";
 
@@ -57,9 +56,10 @@ impl LinearOperator for CsrTensor<3> {
         self.try_transpose().map(Operator::new)
     }
 
-    fn systems(&self, own: Range<usize>, of: usize) -> Option<Operator> {
-        let whole = CsrTensor::dims(self)[0] == of;
-        whole.then(|| self.try_narrow(0, own.start, own.len()).ok()).flatten().map(Operator::new)
+    fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
+        let all = CsrTensor::dims(self)[0] == of;
+        let parts = all.then(|| Module::valid(self).try_split(size, 0).ok()).flatten()?;
+        Some(parts.into_iter().map(Operator::new).collect())
     }
 
     fn without_tape(&self) -> Operator {

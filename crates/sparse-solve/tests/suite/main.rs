@@ -7,6 +7,7 @@ mod factors;
 mod functions;
 mod gaussian;
 mod gradients;
+mod groups;
 mod least_squares;
 mod multigrid;
 mod newton;

@@ -40,14 +40,16 @@ impl PassColumns<HostTensor> {
         let ([systems, rows, width], dtype) = ([0, 1, 2].map(|d| first.dims()[d]), first.dtype());
         let scales: Vec<_> = scales.iter().map(HostTensor::elements).collect();
         // The memory of those that nobody else reads.
-        let mut lists: Vec<_> = vectors
-            .into_iter()
-            .map(|own| if own.is_shared() { Err(own) } else { Ok(Some(own.into_bytes())) })
-            .collect();
+        let bytes = |own: HostTensor| (own.dtype(), own.into_bytes());
+        let mut lists: Vec<_> =
+            vectors.into_iter().map(|own| if own.is_shared() { Err(own) } else { Ok(Some(bytes(own))) }).collect();
         let mut columns = vec![];
         for list in &mut lists {
             columns.push(match list {
-                Ok(bytes) => Values::Owned(elements_mut(bytes.as_mut().expect("not yet taken"), dtype)),
+                Ok(own) => {
+                    let (dtype, bytes) = own.as_mut().expect("not yet taken");
+                    Values::Owned(elements_mut(bytes, *dtype))
+                }
                 Err(own) => Values::Shared(own.elements()),
             });
         }
@@ -55,7 +57,7 @@ impl PassColumns<HostTensor> {
         let kept = kept.into_iter().map(|own| match own {
             Kept::New(list) => list.data([systems, rows, width], dtype),
             Kept::Over(at) => {
-                let bytes = lists[at].as_mut().ok().and_then(Option::take).expect("a vector is written over once");
+                let (_, bytes) = lists[at].as_mut().ok().and_then(Option::take).expect("a vector is written over once");
                 TensorData::from_bytes(bytes, [systems, rows, width], dtype)
             }
         });
