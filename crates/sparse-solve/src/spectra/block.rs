@@ -114,6 +114,13 @@ pub fn pick(a: &Block, list: &[usize]) -> Block {
     times(a, &Small::from_fn(cols, list.len(), |i, j| if list[j] == i { 1.0 } else { 0.0 }))
 }
 
+/// For each column the sign that makes its product with a fixed random vector positive.
+pub fn signs(a: &Block) -> Vec<f64> {
+    let probe = random_block(usize::from(u16::MAX), [a.dims()[0], 1], a);
+    let [products] = read([&gram(&probe, a)]);
+    (0..products.ncols()).map(|at| if products[(0, at)] < 0.0 { -1.0 } else { 1.0 }).collect()
+}
+
 /// Numbers in `[-1, 1)`, the same on every device.
 pub fn random_block(seed: usize, [n, k]: [usize; 2], like: &Block) -> Block {
     let none = Tensor::<3>::zeros([1, 1, 1], (&like.device(), like.dtype()));

@@ -25,7 +25,7 @@ struct Basis {
 
 impl Basis {
     fn new(pencil: &Pencil<'_, '_>, v: Block, mass: Option<Block>) -> Result<Self> {
-        Ok(Self { image: pencil.apply(&v)?, v, mass })
+        Ok(Self { image: pencil.task.apply(&v)?, v, mass })
     }
 
     fn mass(&self) -> &Block {
@@ -64,7 +64,7 @@ pub fn run(
     preconditioner: Option<&Operator>,
     start: Option<Block>,
 ) -> Result<Found> {
-    let asked = pencil.asked;
+    let asked = &pencil.task.asked;
     let room = pencil.n() - pencil.left_out();
     // A start may be other eigenvectors: random columns beside it find better ones.
     let started = start.as_ref().is_some_and(|start| start.dims()[1] > 0);
@@ -91,7 +91,7 @@ pub fn run(
         if worst < 0.95 * best || started && best <= 1.0 && worst > 1.0 {
             (best, best_at) = (worst, iterations);
         }
-        let (cancelled, done) = (pencil.tally.tell(iterations, worst), worst <= 1.0);
+        let (cancelled, done) = (pencil.task.tell(iterations, worst), worst <= 1.0);
         // A column that is far from an eigenvector may become a better one than those that have converged.
         let next = asked.count;
         let proved = !started
@@ -142,7 +142,7 @@ pub fn run(
         values = found;
         let old = basis.v.dims()[1];
         basis = basis.times(&part(&c, 0..old, 0..c.ncols())).plus(new.times(&part(&c, old..c.nrows(), 0..c.ncols())));
-        pencil.plain.saw(if pencil.b.is_none() { super::small::largest(&all) } else { 0.0 });
+        pencil.task.plain.saw(if pencil.b.is_none() { super::small::largest(&all) } else { 0.0 });
         fresh = false;
     };
     let count = asked.count;
@@ -152,7 +152,7 @@ pub fn run(
 
 /// An orthonormal start; what is missing is random.
 fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<Basis> {
-    let like = &pencil.plain.like;
+    let like = &pencil.task.plain.like;
     let size = |count| [pencil.n(), count];
     let mut v = start.unwrap_or_else(|| Tensor::zeros(size(0), (&like.device(), like.dtype())));
     let most = width.saturating_sub(RANDOM).max(1);
@@ -160,7 +160,7 @@ fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<
     // Random columns are independent but for a chance of almost 0.
     for seed in 0..5 {
         let missing = width - v.dims()[1];
-        v = join(v, random_block(pencil.asked.seed.wrapping_add(2 + seed), size(missing), like));
+        v = join(v, random_block(pencil.task.asked.seed.wrapping_add(2 + seed), size(missing), like));
         v = pencil.project(v);
         let mut mass = pencil.mass(&v)?;
         for _ in 0..2 {
