@@ -3,7 +3,7 @@
 use super::small::{Small, eigh, part, read, to_device};
 use crate::krylov::vectors::random;
 use burn::tensor::{DType, Tensor, TensorData};
-use sparse_ops::extend::{Exact, sum_dim};
+use sparse_ops::extend::{Exact, is_gpu, kernel, sum_dim};
 use sparse_ops::{Result, SparseError};
 
 pub type Block = Tensor<2>;
@@ -42,10 +42,27 @@ pub fn gram(a: &Block, b: &Block) -> Block {
 
 /// `A C` with a matrix of the host.
 pub fn times(a: &Block, c: &Small) -> Block {
-    if c.ncols() == 0 || c.nrows() == 0 {
-        return Tensor::zeros([a.dims()[0], c.ncols()], (&a.device(), a.dtype()));
+    let [product] = combine(&[a], [to_device(c, a)]);
+    product
+}
+
+/// `[A_1 A_2 ..] C` for each matrix `C`.
+pub fn combine<const N: usize>(blocks: &[&Block], matrices: [Block; N]) -> [Block; N] {
+    if !is_gpu(&blocks[0].device()) {
+        let results = kernel::combine_columns(blocks, matrices.as_slice());
+        return results.try_into().expect("a result for each matrix");
     }
-    a.clone().matmul(to_device(c, a))
+    matrices.map(|matrix| {
+        let (mut start, none) =
+            (0, Tensor::zeros([blocks[0].dims()[0], matrix.dims()[1]], (&matrix.device(), matrix.dtype())));
+        let terms = blocks.iter().map(|&own| {
+            let count = own.dims()[1];
+            start += count;
+            (own, matrix.clone().narrow(0, start - count, count))
+        });
+        let terms = terms.filter(|(own, part)| own.dims()[1] * part.dims()[1] > 0);
+        terms.map(|(own, part)| own.clone().matmul(part)).reduce(|sum, term| sum + term).unwrap_or(none)
+    })
 }
 
 /// The columns times a number each.
