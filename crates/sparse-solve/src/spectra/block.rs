@@ -1,9 +1,10 @@
 //! Blocks of vectors `[n, k]` on the device.
 
 use super::small::{Small, eigh, part, read, to_device};
-use crate::krylov::vectors::random;
+use crate::krylov::vectors::{self, random};
 use burn::tensor::{DType, Tensor, TensorData};
-use sparse_ops::extend::{Exact, is_gpu, kernel, sum_dim};
+use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
+use sparse_ops::extend::{Exact, is_gpu, sum_dim};
 use sparse_ops::{Result, SparseError};
 
 pub type Block = Tensor<2>;
@@ -73,12 +74,38 @@ pub fn scaled(a: &Block, factors: &[f64]) -> Block {
 
 /// The squared length of each column, `[1, k]`.
 pub fn squares(a: &Block) -> Block {
-    sum_dim(a.clone() * a.clone(), 0)
+    if is_gpu(&a.device()) || a.dims().contains(&0) {
+        return sum_dim(a.clone() * a.clone(), 0);
+    }
+    let [n, k] = a.dims();
+    let columns = a.clone().reshape(Exact([1, n, k]));
+    vectors::dot(&columns, &columns).reshape(Exact([1, k]))
+}
+
+/// `A - B` times a number for each column, and the squared length of each column.
+pub fn residual(a: &Block, b: &Block, factors: &[f64]) -> (Block, Block) {
+    let [n, k] = a.dims();
+    if is_gpu(&a.device()) || n * k == 0 {
+        let r = a.clone() - scaled(b, factors);
+        return (r.clone(), squares(&r));
+    }
+    let step = ColumnStep::Add { x: Some(0), scale: 0, y: 1 };
+    let pass = ColumnPass { steps: vec![step], kept: vec![0], dots: vec![[2, 2]] };
+    let columns = [a, b].map(|own| own.clone().reshape(Exact([1, n, k])));
+    let down = factors.iter().map(|factor| -factor).collect();
+    let down = vectors::from_host(down, &columns[0].clone().narrow(1, 0, 1));
+    let mut results = kernel::column_pass(&pass, columns.as_slice(), [down].as_slice()).into_iter();
+    let mut next = |rows: usize| results.next().expect("what is kept, and the sums").reshape(Exact([rows, k]));
+    (next(n), next(1))
 }
 
 /// The length of each column.
 pub fn lengths<const N: usize>(list: [&Block; N]) -> [Vec<f64>; N] {
-    let squares = list.map(squares);
+    roots(list.map(squares))
+}
+
+/// Square roots of what rounding may have made negative.
+pub fn roots<const N: usize>(squares: [Block; N]) -> [Vec<f64>; N] {
     read(squares.each_ref()).map(|own| (0..own.ncols()).map(|at| own[(0, at)].max(0.0).sqrt()).collect())
 }
 

@@ -11,7 +11,7 @@ use burn::tensor::{DType, Tensor};
 use sparse_ops::{Result, SparseError};
 
 /// After so many iterations the products are made anew.
-const REFRESH: usize = 12;
+const REFRESH: usize = 20;
 /// So many columns beside a start are random.
 const RANDOM: usize = 2;
 /// So many iterations may gain nothing.

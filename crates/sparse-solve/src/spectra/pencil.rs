@@ -1,6 +1,6 @@
 //! A symmetric problem as an iteration sees it, and when a pair is good enough.
 
-use super::block::{Block, check_positive, evened, gram, lengths, random_block, scaled, svqb};
+use super::block::{Block, check_positive, evened, gram, random_block, residual, roots, squares, svqb};
 use super::plain::check_symmetric;
 use super::report::SpectrumHints;
 use super::small::read;
@@ -100,22 +100,19 @@ impl<'a, 'p> Pencil<'a, 'p> {
         }
     }
 
-    /// Residuals that are without what is left out: of `P^T A P`.
-    pub fn project_residual(&self, r: Block) -> Block {
-        match &self.deflated {
-            Some([y, image]) => r.clone() - image.clone().matmul(gram(y, &r)),
-            None => r,
-        }
-    }
-
     /// `A v - l B v`, of each its size and what that may be.
     pub fn residuals(&self, values: &[f64], v: &Block, image: &Block, mass: Option<&Block>) -> (Block, Vec<[f64; 2]>) {
         let own = mass.unwrap_or(v);
-        let r = self.project_residual(image.clone() - scaled(own, values));
+        let (mut r, mut squared) = residual(image, own, values);
+        if let Some([y, image]) = &self.deflated {
+            // Of `P^T A P`.
+            r = r.clone() - image.clone().matmul(gram(y, &r));
+            squared = squares(&r);
+        }
         let [sizes, of_v, of_mass] = match mass {
-            Some(mass) => lengths([&r, v, mass]),
+            Some(mass) => roots([squared, squares(v), squares(mass)]),
             None => {
-                let [sizes] = lengths([&r]);
+                let [sizes] = roots([squared]);
                 [sizes, vec![1.0; values.len()], vec![1.0; values.len()]]
             }
         };
