@@ -16,6 +16,9 @@ const LANES: usize = 8;
 /// Rows that are computed together.
 const SIDE: usize = 4;
 
+/// Columns of a block that are read together.
+const DEPTH: usize = 4;
+
 /// Rows that stay in the first-level cache.
 const ROWS: usize = 64;
 
@@ -113,14 +116,24 @@ impl<T: Float + Element<Acc = T>> Piece<'_, T> {
     #[inline(always)]
     fn tile<const R: usize>(&mut self, panel: &Panel<T>, row: usize) {
         let mut sums = [[T::ZERO; LANES]; R];
-        let mut panel_rows = panel.rows.iter();
+        let mut rest = panel.rows.as_slice();
         for &(block, width) in &self.blocks {
             let x: [&[T]; R] = core::array::from_fn(|r| &block[(row + r) * width..][..width]);
-            for (k, c) in (0..width).zip(&mut panel_rows) {
-                for r in 0..R {
-                    for lane in 0..LANES {
-                        sums[r][lane] = T::add(sums[r][lane], T::mul(x[r][k], c[lane]));
+            let own;
+            (own, rest) = rest.split_at(width);
+            let (deep, last) = own.as_chunks::<DEPTH>();
+            for (at, own) in deep.iter().enumerate() {
+                // Arrays: with slices there is a check for each number, which takes longer than all else.
+                let x = x.map(|x| x[at * DEPTH..].first_chunk::<DEPTH>().expect("a chunk of each row"));
+                for k in 0..DEPTH {
+                    for r in 0..R {
+                        add(&mut sums[r], x[r][k], &own[k]);
                     }
+                }
+            }
+            for (k, c) in (deep.len() * DEPTH..width).zip(last) {
+                for r in 0..R {
+                    add(&mut sums[r], x[r][k], c);
                 }
             }
         }
@@ -132,6 +145,12 @@ impl<T: Float + Element<Acc = T>> Piece<'_, T> {
             }
         }
     }
+}
+
+/// Adds a number times a row.
+#[inline(always)]
+fn add<T: Float + Element<Acc = T>>(sums: &mut [T; LANES], x: T, c: &[T; LANES]) {
+    *sums = core::array::from_fn(|lane| T::add(sums[lane], T::mul(x, c[lane])));
 }
 
 pub(super) mod dynamic {
@@ -187,12 +206,12 @@ mod tests {
                 assert_eq!(got.len(), results.len());
                 for ((got, matrix), width) in got.iter().zip(&matrices).zip(&results) {
                     assert_eq!(got.len(), rows * width);
-                    for at in 0..rows * width {
+                    for (at, got) in got.iter().enumerate() {
                         let (row, col) = (at / width, at % width);
                         let numbers =
                             blocks.iter().zip(&own).flat_map(|(block, width)| &block[row * width..][..*width]);
                         let want = numbers.enumerate().fold(0.0, |sum, (k, x)| sum + x * matrix[k * width + col]);
-                        assert_eq!(got[at], want, "{rows} rows, {own:?} to {results:?}");
+                        assert_eq!(*got, want, "{rows} rows, {own:?} to {results:?}");
                     }
                 }
             }
