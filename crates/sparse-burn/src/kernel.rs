@@ -342,6 +342,10 @@ kernels! {
         pass: ColumnPass, vectors: Vec<Tensor<3>>, scales: Vec<Tensor<3>>,
     ) -> Vec<Tensor<3>>;
 
+    /// `[B_1 B_2 ..] C` for each matrix `C`, of blocks `[n, k_i]` and matrices `[k_1 + k_2 + .., q]` of f32 or f64, in
+    /// one pass.
+    combine_columns CombineColumns(blocks: Vec<Tensor<2>>, matrices: Vec<Tensor<2>>) -> Vec<Tensor<2>>;
+
     /// Incomplete factors of a square matrix, or inverses of its blocks, as one matrix: values `[nnz, 1]` of f32 or
     /// f64. The columns of each row ascend. An error names a row whose pivot is of no use.
     incomplete Factorize(

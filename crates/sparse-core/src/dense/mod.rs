@@ -2,11 +2,13 @@
 
 mod activation;
 mod columns;
+mod combine;
 mod dropout;
 mod relu;
 
 pub use activation::{Activation, activate, activate_backward};
 pub use columns::{Column, ColumnPass, ColumnStep, Kept, column_pass};
+pub use combine::combine_columns;
 pub(crate) use dropout::dropout_at;
 pub use dropout::{Dropout, dropout};
 pub use relu::{bias_relu, relu_backward};
@@ -14,6 +16,7 @@ pub use relu::{bias_relu, relu_backward};
 pub(crate) mod dynamic {
     pub use super::activation::dynamic::*;
     pub use super::columns::dynamic::*;
+    pub use super::combine::dynamic::*;
     pub use super::dropout::dynamic::*;
     pub use super::relu::dynamic::*;
 }

@@ -63,7 +63,8 @@ pub mod kernel {
     use burn::tensor::Tensor;
 
     pub use sparse_burn::kernel::{
-        column_pass, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular, triangle_plan,
+        column_pass, combine_columns, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular,
+        triangle_plan,
     };
     pub use sparse_burn::{ColumnPass, ColumnStep, Incomplete, Triangle, TrianglePlan};
 

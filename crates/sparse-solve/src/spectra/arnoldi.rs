@@ -1,17 +1,15 @@
 //! Restarted Arnoldi iteration.
 
-use super::block::{Block, eps, gram, lengths, pick, random_block, scaled};
+use super::block::{Block, gram, lengths, pick, random_block, scaled};
 use super::dense::elements;
-use super::pencil::{Asked, Plain, Tally};
+use super::judge::{Estimate, Judge, Next};
 use super::report::Which;
 use super::small::{Pairs, Small, beside, column_norm, columns, eig, largest, orthonormal, read, to_device};
-use super::space::{self, Basis, Proof, Verdict};
+use super::space::{self, Basis, Verdict};
+use super::task::Task;
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use sparse_ops::Result;
-
-/// How often the true residuals may be larger than the estimates said.
-const TRIES: usize = 6;
 
 /// Values of the divided matrix and vectors, by real and imaginary parts.
 pub struct Complex {
@@ -27,9 +25,7 @@ pub struct Found {
 }
 
 pub struct Problem<'a, 'p> {
-    pub asked: &'a Asked,
-    pub plain: &'a Plain,
-    pub tally: &'a Tally<'p>,
+    pub task: &'a Task<'p>,
     /// Of the divided matrix.
     pub which: Which,
     pub inverse: Option<&'a Operator>,
@@ -80,19 +76,14 @@ fn whole(values: &[[f64; 2]], order: &[usize], count: usize) -> usize {
 }
 
 impl Problem<'_, '_> {
-    fn apply(&self, x: &Block) -> Result<Block> {
-        self.tally.products.set(self.tally.products.get() + x.dims()[1]);
-        self.plain.a.try_apply(x.clone())
-    }
-
     /// All values of a small matrix.
     pub fn dense(&self) -> Result<Found> {
-        let (op, like) = (self.asked.op, &self.plain.like);
-        let all = elements(op, &self.plain.a, like)?;
-        self.tally.products.set(self.tally.products.get() + all.ncols());
+        let (op, like) = (self.task.asked.op, &self.task.plain.like);
+        let all = elements(op, &self.task.plain.a, like)?;
+        self.task.count_products(all.ncols());
         let Pairs { values, vectors } = eig(op, &all)?;
         let best = order(&values, self.which);
-        let best = &best[..whole(&values, &best, self.asked.count)];
+        let best = &best[..whole(&values, &best, self.task.asked.count)];
         let [real, imag] = vectors.map(|own| to_device(&columns(&own, best), like));
         let values = best.iter().map(|&at| values[at]).collect();
         let pairs = self.unit(Complex { values, real, imag })?;
@@ -101,80 +92,56 @@ impl Problem<'_, '_> {
 
     /// Krylov-Schur iteration (Stewart 2001), with a real basis of the invariant subspace that is kept.
     pub fn run(&self, start: Option<Block>, (size, width): (usize, usize)) -> Result<Found> {
-        let (asked, op) = (self.asked, self.asked.op);
+        let (task, asked, op) = (self.task, &self.task.asked, self.task.asked.op);
         let apply = |x: &Block| -> Result<Block> {
-            let Some(inverse) = self.inverse else { return self.apply(x) };
-            self.tally.products.set(self.tally.products.get() + x.dims()[1]);
+            let Some(inverse) = self.inverse else { return task.apply(x) };
+            task.count_products(x.dims()[1]);
             inverse.try_apply(x.clone())
         };
-        let rows = self.plain.a.dims()[1];
+        let rows = task.plain.a.dims()[1];
         let basis =
             Basis { op, mass: None, project: None, blocks: vec![], room: rows, rows, seed: asked.seed.wrapping_add(2) };
         let inner = if self.inverse.is_some() { Which::Magnitude } else { self.which };
-        let (mut tight, mut tries, mut proof) = (1.0, 0, Proof::default());
-        let mut judge = |all: &space::Decomposition<'_>| -> Result<Verdict<Found>> {
+        let mut judge = Judge::new(task);
+        let mut look = |all: &space::Decomposition<'_>| -> Result<Verdict<Found>> {
             let Pairs { values, vectors: [real, imag] } = eig(op, &all.t)?;
             let cols = values.len();
             let best = order(&values, inner);
             let count = whole(&values, &best, asked.count);
-            let norm = largest(&all.t);
-            let couplings = [&all.s * &real, &all.s * &imag];
-            let goal = |at: usize| {
-                let value = values[at][0].hypot(values[at][1]);
-                let absolute = if self.inverse.is_none() { asked.absolute / self.plain.size } else { 0.0 };
-                (asked.relative * value).max(absolute).max(10.0 * eps(self.plain.like.dtype()) * norm)
-            };
-            let size_of = |at: usize| {
-                let unit = column_norm(&real, at).hypot(column_norm(&imag, at)).max(f64::MIN_POSITIVE);
-                column_norm(&couplings[0], at).hypot(column_norm(&couplings[1], at)) / unit
-            };
-            let share = |at: usize| size_of(at) / (goal(at) * tight).max(f64::MIN_POSITIVE);
-            let worst = best[..count].iter().map(|&at| share(at)).fold(0.0, f64::max);
-            let cancelled = self.tally.tell(all.iterations, worst * tight);
-            let (full, over) = (all.s.nrows() == 0, all.iterations >= asked.most);
             let keep = (count + (cols - count) / 2).min(cols.saturating_sub(width + 1)).max(count);
             let keep = whole(&values, &best, keep).min(cols);
-            let subspace = |count: usize| real_basis(&values, [&real, &imag], &best[..count]);
-            if worst <= 1.0 || full || over || cancelled {
-                let chosen = &best[..count];
+            let norm = largest(&all.t);
+            let couplings = [&all.s * &real, &all.s * &imag];
+            let length = |[re, im]: [&Small; 2], at: usize| column_norm(re, at).hypot(column_norm(im, at));
+            let estimate = |&at: &usize| Estimate {
+                key: key(values[at], inner),
+                size: length(couplings.each_ref(), at) / length([&real, &imag], at).max(f64::MIN_POSITIVE),
+                goal: task.estimated_goal(values[at][0].hypot(values[at][1]), norm, self.inverse.is_some()),
+            };
+            let chosen = &best[..count];
+            let estimates: Vec<Estimate> = chosen.iter().map(estimate).collect();
+            let next = best[..keep].get(count).map(estimate);
+            let found = judge.next((all.iterations, all.s.nrows() == 0), &estimates, next, || {
                 let [re, im] = [&real, &imag].map(|own| all.basis.times(&columns(own, chosen)));
                 let found = chosen.iter().map(|&at| values[at]).collect();
                 let pairs = self.quotients(self.unit(Complex { values: found, real: re, imag: im })?)?;
                 let residuals = self.residuals(&pairs)?;
-                let good = residuals.iter().all(|[size, goal]| size <= goal);
-                tries += usize::from(!good && worst <= 1.0);
-                if good && !full && !over && !cancelled {
-                    let keys: Vec<f64> = chosen.iter().map(|&at| key(values[at], inner)).collect();
-                    let goals: Vec<f64> = chosen.iter().map(|&at| goal(at)).collect();
-                    if proof.is_open(&keys, &goals) {
-                        proof.holds(&keys, &goals, None);
-                        return Ok(Verdict::Fresh(subspace(count)));
-                    }
-                    let next = best[..keep].get(count).map(|&at| (key(values[at], inner), size_of(at), goal(at)));
-                    if !proof.holds(&keys, &goals, next) {
-                        return Ok(Verdict::Restart(subspace(keep)));
-                    }
-                }
-                if good || full || over || cancelled || tries >= TRIES {
-                    let stopped = match (good, cancelled, over) {
-                        (true, ..) => Stopped::Converged,
-                        (_, true, _) => Stopped::Cancelled,
-                        (_, _, true) => Stopped::Iterations,
-                        _ => Stopped::Stagnated,
-                    };
-                    return Ok(Verdict::Done(Found { pairs, stopped, iterations: all.iterations }));
-                }
-                tight *= 0.1;
-            }
-            Ok(Verdict::Restart(subspace(keep)))
+                Ok((pairs, residuals))
+            })?;
+            let subspace = |count: usize| real_basis(&values, [&real, &imag], &best[..count]);
+            Ok(match found {
+                Next::Done(pairs, stopped) => Verdict::Done(Found { pairs, stopped, iterations: all.iterations }),
+                Next::Restart => Verdict::Restart(subspace(keep)),
+                Next::Fresh => Verdict::Fresh(subspace(count)),
+            })
         };
-        space::run(basis, &apply, start, (size, width), &self.plain.like, (asked, self.tally), &mut judge)
+        space::run(basis, &apply, start, (size, width), task, &mut look)
     }
 
     /// The values that have the least residuals, `x^H A x`.
     fn quotients(&self, pairs: Complex) -> Result<Complex> {
         let Complex { values, real, imag } = pairs;
-        let [ar, ai] = [self.apply(&real)?, self.apply(&imag)?];
+        let [ar, ai] = [self.task.apply(&real)?, self.task.apply(&imag)?];
         let [rr, ii, ri, ir] = read([&gram(&real, &ar), &gram(&imag, &ai), &gram(&real, &ai), &gram(&imag, &ar)]);
         let own = |at: usize| {
             let im = if values[at][1] == 0.0 { 0.0 } else { ri[(at, at)] - ir[(at, at)] };
@@ -219,13 +186,12 @@ impl Problem<'_, '_> {
     pub fn residuals(&self, pairs: &Complex) -> Result<Vec<[f64; 2]>> {
         let Complex { values, real, imag } = pairs;
         let [re, im] = [0, 1].map(|part| values.iter().map(|own| own[part]).collect::<Vec<_>>());
-        let left = self.apply(real)? - scaled(real, &re) + scaled(imag, &im);
-        let right = self.apply(imag)? - scaled(imag, &re) - scaled(real, &im);
+        let left = self.task.apply(real)? - scaled(real, &re) + scaled(imag, &im);
+        let right = self.task.apply(imag)? - scaled(imag, &re) - scaled(real, &im);
         let [left, right] = lengths([&left, &right]);
         let pair = |at: usize| {
             let value = re[at].hypot(im[at]);
-            let rounding = 10.0 * eps(real.dtype()) * (self.plain.norm.get() + value);
-            let goal = (self.asked.relative * value).max(self.asked.absolute / self.plain.size).max(rounding);
+            let goal = self.task.goal(value, self.task.plain.norm.get() + value);
             [left[at].hypot(right[at]), goal]
         };
         Ok((0..values.len()).map(pair).collect())

@@ -1,17 +1,15 @@
 //! Restarted bidiagonalisation.
 
-use super::block::{Block, eps, evened, join, lengths, scaled};
+use super::block::{Block, eps, join, lengths, pick, scaled};
 use super::dense::elements;
-use super::pencil::{Asked, Plain, Tally};
-use super::small::{Small, above, beside, column_norm, columns, part, svd, to_device};
-use super::space::{Basis, Proof};
+use super::judge::{Estimate, Judge, Next};
+use super::small::{Small, above, beside, column_norm, columns, diagonal, part, svd, to_device};
+use super::space::Basis;
+use super::task::Task;
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::Tensor;
 use sparse_ops::Result;
-
-/// How often the true residuals may be larger than the estimates said.
-const TRIES: usize = 6;
 
 /// Of the divided matrix: left vectors, values and right vectors.
 pub struct Triplets {
@@ -24,9 +22,7 @@ pub struct Triplets {
 
 /// A matrix with at least as many rows as columns, and its transposed one.
 pub struct Problem<'a, 'p> {
-    pub asked: &'a Asked,
-    pub plain: &'a Plain,
-    pub tally: &'a Tally<'p>,
+    pub task: &'a Task<'p>,
     pub a: Operator,
     pub transposed: Operator,
     pub smallest: bool,
@@ -48,7 +44,7 @@ pub fn completed(op: &'static str, x: Block, count: usize) -> Result<Block> {
         return Ok(x);
     }
     let rows = x.dims()[0];
-    let known = super::block::pick(&x, &good);
+    let known = pick(&x, &good);
     let blocks = if good.is_empty() { vec![] } else { vec![known.clone()] };
     let more = basis(op, rows, 7, blocks).more(count - good.len(), &x, 0)?;
     let all = join(known, more);
@@ -63,21 +59,17 @@ pub fn completed(op: &'static str, x: Block, count: usize) -> Result<Block> {
             }
         }
     }
-    Ok(super::block::pick(&all, &from))
+    Ok(pick(&all, &from))
 }
 
 impl Problem<'_, '_> {
-    fn count_products(&self, count: usize) {
-        self.tally.products.set(self.tally.products.get() + count);
-    }
-
     pub fn apply(&self, x: &Block) -> Result<Block> {
-        self.count_products(x.dims()[1]);
+        self.task.count_products(x.dims()[1]);
         self.a.try_apply(x.clone())
     }
 
     pub fn apply_transposed(&self, x: &Block) -> Result<Block> {
-        self.count_products(x.dims()[1]);
+        self.task.count_products(x.dims()[1]);
         self.transposed.try_apply(x.clone())
     }
 
@@ -86,11 +78,11 @@ impl Problem<'_, '_> {
         let top = self.apply(&found.right)? - scaled(&found.left, &found.values);
         let bottom = self.apply_transposed(&found.left)? - scaled(&found.right, &found.values);
         let [top, bottom] = lengths([&top, &bottom]);
+        let norm = self.task.plain.norm.get();
         let pair = |at: usize| {
             let value = found.values[at];
-            let rounding = 10.0 * eps(found.left.dtype()) * (self.plain.norm.get() + value);
-            let goal = (self.asked.relative * value).max(self.asked.absolute / self.plain.size).max(rounding);
-            let bottom = if self.is_zero(value, self.plain.norm.get()) { 0.0 } else { bottom[at] };
+            let goal = self.task.goal(value, norm + value);
+            let bottom = if self.is_zero(value, norm) { 0.0 } else { bottom[at] };
             [top[at].hypot(bottom), goal]
         };
         Ok((0..found.values.len()).map(pair).collect())
@@ -98,7 +90,7 @@ impl Problem<'_, '_> {
 
     /// Whether a value is 0 up to rounding.
     fn is_zero(&self, value: f64, norm: f64) -> bool {
-        value <= 10.0 * eps(self.plain.like.dtype()) * norm
+        value <= 10.0 * eps(self.task.plain.like.dtype()) * norm
     }
 
     fn order(&self, count: usize, keep: usize) -> Vec<usize> {
@@ -107,11 +99,11 @@ impl Problem<'_, '_> {
 
     /// Of a matrix with few columns.
     pub fn dense(&self) -> Result<Triplets> {
-        let (op, like) = (self.asked.op, &self.plain.like);
+        let (op, like) = (self.task.asked.op, &self.task.plain.like);
         let all = elements(op, &self.a, like)?;
-        self.count_products(all.ncols());
+        self.task.count_products(all.ncols());
         let (left, values, right) = svd(op, &all)?;
-        let order = self.order(values.len(), self.asked.count);
+        let order = self.order(values.len(), self.task.asked.count);
         let device = |own: &Small| to_device(&columns(own, &order), like);
         let values = order.iter().map(|&at| values[at]).collect();
         Ok(Triplets { left: device(&left), values, right: device(&right), stopped: Stopped::Converged, iterations: 0 })
@@ -120,26 +112,14 @@ impl Problem<'_, '_> {
     /// Lanczos bidiagonalisation with blocks and full orthogonalisation, restarted with the triplets that are wanted
     /// (Baglama and Reichel 2005): `A V = U T` and `A^T U = V T^T + N S`, with the next block `N`.
     pub fn run(&self, start: Option<Block>, (size, width): (usize, usize)) -> Result<Triplets> {
-        let (asked, op, like) = (self.asked, self.asked.op, &self.plain.like);
+        let (asked, op, like) = (&self.task.asked, self.task.asked.op, &self.task.plain.like);
         let [rows, cols] = self.a.dims();
         let mut u = basis(op, rows, asked.seed.wrapping_add(2), vec![]);
         let mut v = basis(op, cols, asked.seed.wrapping_add(3), vec![]);
         let none = || Tensor::zeros([cols, 0], (&like.device(), like.dtype()));
-        let mut first = match start {
-            Some(start) if start.dims()[1] > 0 => {
-                let count = start.dims()[1].min((size / 2).max(width));
-                v.orthogonalised(evened(start.narrow(1, 0, count)), 0)?.1.q
-            }
-            _ => none(),
-        };
-        if first.dims()[1] < width {
-            v.blocks = if first.dims()[1] > 0 { vec![first.clone()] } else { vec![] };
-            let rest = v.more(width - first.dims()[1], like, 0)?;
-            first = join(first, rest);
-        }
-        v.blocks = vec![first];
+        v.begin(start, (size, width), like)?;
         let (mut t, mut s) = (Small::zeros(0, 0), Small::zeros(0, 0));
-        let (mut iterations, mut tight, mut tries, mut proof) = (0, 1.0, 0, Proof::default());
+        let (mut iterations, mut judge) = (0, Judge::new(self.task));
         loop {
             let before = iterations;
             loop {
@@ -148,7 +128,7 @@ impl Problem<'_, '_> {
                 if count == 0 || v.cols() > size && iterations > before {
                     break;
                 }
-                if iterations > before && self.tally.ends(iterations, asked) && t.ncols() >= asked.count {
+                if iterations > before && self.task.ends(iterations) && t.ncols() >= asked.count {
                     break;
                 }
                 iterations += 1;
@@ -179,21 +159,21 @@ impl Problem<'_, '_> {
             let keep = (count + (all - count) / 2).min(all.saturating_sub(width)).max(count);
             let order = self.order(all, keep);
             let norm = values.first().copied().unwrap_or(0.0);
-            self.plain.saw(norm);
+            self.task.plain.saw(norm);
             let best = columns(&left, &order);
             let coupling = &s * &best;
-            let goal = |at: usize| {
-                let rounding = 10.0 * eps(like.dtype()) * norm;
-                (asked.relative * values[order[at]]).max(asked.absolute / self.plain.size).max(rounding)
+            let estimate = |at: usize| {
+                let key = values[order[at]];
+                let goal = self.task.estimated_goal(key, norm, false);
+                Estimate { key, size: column_norm(&coupling, at), goal }
             };
-            // The left vector of a value of 0 is any one.
-            let share = |at: usize| match self.is_zero(values[order[at]], norm) {
-                true => 0.0,
-                false => column_norm(&coupling, at) / (goal(at) * tight).max(f64::MIN_POSITIVE),
+            let wanted = |at: usize| match estimate(at) {
+                // The left vector of a value of 0 is any one.
+                own if self.is_zero(own.key, norm) => Estimate { size: 0.0, ..own },
+                own => own,
             };
-            let worst = (0..count).map(share).fold(0.0, f64::max);
-            let cancelled = self.tally.tell(iterations, worst * tight);
-            let (full, over) = (s.nrows() == 0, iterations >= asked.most);
+            let estimates: Vec<Estimate> = (0..count).map(wanted).collect();
+            let next_value = (keep > count).then(|| estimate(count));
             let next = v.blocks.pop().expect("a basis has blocks");
             let lefts = match u.blocks.is_empty() {
                 true => Tensor::zeros([rows, keep], (&like.device(), like.dtype())),
@@ -201,48 +181,34 @@ impl Problem<'_, '_> {
             };
             let rights = v.times(&columns(&right, &order));
             let kept: Vec<f64> = order.iter().map(|&at| values[at]).collect();
-            if worst <= 1.0 || full || over || cancelled {
-                let mut found = Triplets {
+            let found = judge.next((iterations, s.nrows() == 0), &estimates, next_value, || {
+                let found = Triplets {
                     left: completed(op, lefts.clone().narrow(1, 0, count), count)?,
                     values: kept[..count].to_vec(),
                     right: rights.clone().narrow(1, 0, count),
                     stopped: Stopped::Stagnated,
                     iterations,
                 };
-                let good = self.residuals(&found)?.iter().all(|[size, goal]| size <= goal);
-                tries += usize::from(!good && worst <= 1.0);
-                let goals: Vec<f64> = (0..count).map(goal).collect();
-                let going = good && !full && !over && !cancelled;
-                let fresh = going && proof.is_open(&kept[..count], &goals);
-                let next_value = (keep > count).then(|| (kept[count], column_norm(&coupling, count), goal(count)));
-                let proved = !going || proof.holds(&kept[..count], &goals, next_value);
-                if fresh {
-                    // With random vectors: these find what is there several times.
-                    t = super::small::diagonal(&kept[..count]);
+                let residuals = self.residuals(&found)?;
+                Ok((found, residuals))
+            })?;
+            match found {
+                Next::Done(found, stopped) => return Ok(Triplets { stopped, ..found }),
+                Next::Fresh => {
+                    t = diagonal(&kept[..count]);
                     u.blocks = vec![lefts.narrow(1, 0, count)];
-                    v.blocks = vec![found.right];
+                    v.blocks = vec![rights.narrow(1, 0, count)];
                     let next = v.more(width, like, iterations)?;
                     s = Small::zeros(next.dims()[1], count);
                     v.blocks.push(next);
-                    continue;
                 }
-                if proved && (good || full || over || cancelled || tries >= TRIES) {
-                    found.stopped = match (good, cancelled, over) {
-                        (true, ..) => Stopped::Converged,
-                        (_, true, _) => Stopped::Cancelled,
-                        (_, _, true) => Stopped::Iterations,
-                        _ => Stopped::Stagnated,
-                    };
-                    return Ok(found);
-                }
-                if !good {
-                    tight *= 0.1;
+                Next::Restart => {
+                    t = diagonal(&kept);
+                    s = coupling;
+                    u.blocks = vec![lefts];
+                    v.blocks = vec![rights, next];
                 }
             }
-            t = super::small::diagonal(&kept);
-            s = coupling;
-            u.blocks = vec![lefts];
-            v.blocks = vec![rights, next];
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Blocks of vectors `[n, k]` on the device.
 
 use super::small::{Small, eigh, part, read, to_device};
-use crate::krylov::vectors::random;
+use crate::krylov::vectors::{self, random};
 use burn::tensor::{DType, Tensor, TensorData};
-use sparse_ops::extend::{Exact, sum_dim};
+use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
+use sparse_ops::extend::{Exact, is_gpu, sum_dim};
 use sparse_ops::{Result, SparseError};
 
 pub type Block = Tensor<2>;
@@ -42,10 +43,27 @@ pub fn gram(a: &Block, b: &Block) -> Block {
 
 /// `A C` with a matrix of the host.
 pub fn times(a: &Block, c: &Small) -> Block {
-    if c.ncols() == 0 || c.nrows() == 0 {
-        return Tensor::zeros([a.dims()[0], c.ncols()], (&a.device(), a.dtype()));
+    let [product] = combine(&[a], [to_device(c, a)]);
+    product
+}
+
+/// `[A_1 A_2 ..] C` for each matrix `C`.
+pub fn combine<const N: usize>(blocks: &[&Block], matrices: [Block; N]) -> [Block; N] {
+    if !is_gpu(&blocks[0].device()) {
+        let results = kernel::combine_columns(blocks, matrices.as_slice());
+        return results.try_into().expect("a result for each matrix");
     }
-    a.clone().matmul(to_device(c, a))
+    matrices.map(|matrix| {
+        let (mut start, none) =
+            (0, Tensor::zeros([blocks[0].dims()[0], matrix.dims()[1]], (&matrix.device(), matrix.dtype())));
+        let terms = blocks.iter().map(|&own| {
+            let count = own.dims()[1];
+            start += count;
+            (own, matrix.clone().narrow(0, start - count, count))
+        });
+        let terms = terms.filter(|(own, part)| own.dims()[1] * part.dims()[1] > 0);
+        terms.map(|(own, part)| own.clone().matmul(part)).reduce(|sum, term| sum + term).unwrap_or(none)
+    })
 }
 
 /// The columns times a number each.
@@ -56,12 +74,38 @@ pub fn scaled(a: &Block, factors: &[f64]) -> Block {
 
 /// The squared length of each column, `[1, k]`.
 pub fn squares(a: &Block) -> Block {
-    sum_dim(a.clone() * a.clone(), 0)
+    if is_gpu(&a.device()) || a.dims().contains(&0) {
+        return sum_dim(a.clone() * a.clone(), 0);
+    }
+    let [n, k] = a.dims();
+    let columns = a.clone().reshape(Exact([1, n, k]));
+    vectors::dot(&columns, &columns).reshape(Exact([1, k]))
+}
+
+/// `A - B` times a number for each column, and the squared length of each column.
+pub fn residual(a: &Block, b: &Block, factors: &[f64]) -> (Block, Block) {
+    let [n, k] = a.dims();
+    if is_gpu(&a.device()) || n * k == 0 {
+        let r = a.clone() - scaled(b, factors);
+        return (r.clone(), squares(&r));
+    }
+    let step = ColumnStep::Add { x: Some(0), scale: 0, y: 1 };
+    let pass = ColumnPass { steps: vec![step], kept: vec![0], dots: vec![[2, 2]] };
+    let columns = [a, b].map(|own| own.clone().reshape(Exact([1, n, k])));
+    let down = factors.iter().map(|factor| -factor).collect();
+    let down = vectors::from_host(down, &columns[0].clone().narrow(1, 0, 1));
+    let mut results = kernel::column_pass(&pass, columns.as_slice(), [down].as_slice()).into_iter();
+    let mut next = |rows: usize| results.next().expect("what is kept, and the sums").reshape(Exact([rows, k]));
+    (next(n), next(1))
 }
 
 /// The length of each column.
 pub fn lengths<const N: usize>(list: [&Block; N]) -> [Vec<f64>; N] {
-    let squares = list.map(squares);
+    roots(list.map(squares))
+}
+
+/// Square roots of what rounding may have made negative.
+pub fn roots<const N: usize>(squares: [Block; N]) -> [Vec<f64>; N] {
     read(squares.each_ref()).map(|own| (0..own.ncols()).map(|at| own[(0, at)].max(0.0).sqrt()).collect())
 }
 
@@ -112,6 +156,13 @@ pub fn pick(a: &Block, list: &[usize]) -> Block {
     }
     let cols = a.dims()[1];
     times(a, &Small::from_fn(cols, list.len(), |i, j| if list[j] == i { 1.0 } else { 0.0 }))
+}
+
+/// For each column the sign that makes its product with a fixed random vector positive.
+pub fn signs(a: &Block) -> Vec<f64> {
+    let probe = random_block(usize::from(u16::MAX), [a.dims()[0], 1], a);
+    let [products] = read([&gram(&probe, a)]);
+    (0..products.ncols()).map(|at| if products[(0, at)] < 0.0 { -1.0 } else { 1.0 }).collect()
 }
 
 /// Numbers in `[-1, 1)`, the same on every device.

@@ -37,9 +37,9 @@ pub fn wanted(values: &[f64], which: Which, count: usize) -> Vec<usize> {
 ///
 /// `invalid` if numbers are not finite, or `B` is not positive definite.
 pub fn symmetric(pencil: &Pencil<'_, '_>, which: Which) -> Result<(Vec<f64>, Block)> {
-    let (op, n, like) = (pencil.op(), pencil.n(), &pencil.plain.like);
-    pencil.tally.products.set(pencil.tally.products.get() + n);
-    let mut a = elements(op, &pencil.plain.a, like)?;
+    let (op, n, like) = (pencil.op(), pencil.n(), &pencil.task.plain.like);
+    pencil.task.count_products(n);
+    let mut a = elements(op, &pencil.task.plain.a, like)?;
     let mut b = match &pencil.b {
         Some(b) => elements(op, b, like)?,
         None => Small::identity(n, n),
@@ -56,9 +56,9 @@ pub fn symmetric(pencil: &Pencil<'_, '_>, which: Which) -> Result<(Vec<f64>, Blo
     };
     let (values, vectors) = eigh(op, &(inverse.transpose() * &a * &inverse))?;
     if pencil.b.is_none() {
-        pencil.plain.saw(values.iter().fold(0.0f64, |most, value| most.max(value.abs())));
+        pencil.task.plain.saw(values.iter().fold(0.0f64, |most, value| most.max(value.abs())));
     }
-    let order = wanted(&values, which, pencil.asked.count);
+    let order = wanted(&values, which, pencil.task.asked.count);
     let vectors = &inverse * columns(&vectors, &order);
     let vectors = basis.map_or(vectors.clone(), |basis| basis * &vectors);
     let identity: Tensor<2> = to_device(&vectors, like);

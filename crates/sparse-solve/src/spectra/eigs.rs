@@ -1,12 +1,10 @@
 //! Eigenvalues of matrices that are not symmetric.
 
-use super::adjoint::Second;
 use super::arnoldi::{self, Complex};
 use super::eigs_gradient::{Adjoint, on_tape};
 use super::inner;
-use super::outcome::{check_report, clock, gradient_tolerance, most, report};
-use super::pencil::{Asked, Plain, Tally};
 use super::report::{SpectrumHints, SpectrumReport, Which};
+use super::task::{Task, asked};
 use crate::operator::{LinearOperator, Operator};
 use burn::config::Config;
 use burn::tensor::Tensor;
@@ -125,62 +123,41 @@ impl EigsConfig {
     /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if a hint does
     /// not fit; `invalid` for a mass, a preconditioner, or vectors to leave out, which are for symmetric matrices.
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<ComplexPairs> {
-        let clock = clock();
         let [n, cols] = a.dims();
         if n != cols {
             return Err(SparseError::shape_mismatch(OP, "the matrix must be square", [n, cols], [cols; 2]));
         }
-        let most = most(self.max_iterations, n);
-        let asked = Asked {
-            op: OP,
-            count: self.count,
-            relative: self.relative,
-            absolute: self.absolute,
-            most,
-            seed: self.seed,
-            basis: self.basis,
-        };
+        let asked = asked!(OP, self, n);
         asked.check()?;
         self.check_hints(n, &hints)?;
-        let plain = Plain::new(OP, a, hints.start.as_ref(), false)?;
-        asked.check_count(n, "rows")?;
+        let task = Task::new(asked, a, hints.start.as_ref(), false, hints.progress)?;
+        let plain = &task.plain;
+        task.asked.check_count(n, "rows")?;
         let start = hints.start.map(|start| start.inner());
         if let Some(start) = &start {
             same_elements(OP, &plain.like, start)?;
         }
-        let tally = Tally::new(hints.progress);
         let width = self.block.max(1);
         let size = self
             .basis
             .unwrap_or(self.count.saturating_mul(2).saturating_add(10).max(24))
             .max(self.count.saturating_add(2).saturating_add(width.saturating_mul(3)));
-        let inverse: Option<Operator> = match (self.which, hints.inverse) {
+        let which = plain.divided(self.which);
+        let inverse: Option<Operator> = match (which, hints.inverse) {
             (Which::Near(_), Some(inverse)) => Some(inverse.without_tape() * plain.size),
-            (Which::Near(sigma), None) => Some(inner::general(OP, &plain.a, sigma / plain.size, &plain.like)),
+            (Which::Near(sigma), None) => Some(inner::general(OP, &plain.a, sigma, &plain.like)),
             _ => None,
         };
-        let which = match self.which {
-            Which::Near(sigma) => Which::Near(sigma / plain.size),
-            other => other,
-        };
-        let problem =
-            arnoldi::Problem { asked: &asked, plain: &plain, tally: &tally, which, inverse: inverse.as_ref() };
+        let problem = arnoldi::Problem { task: &task, which, inverse: inverse.as_ref() };
         let found = match n <= size {
             true => problem.dense()?,
             false => problem.run(start, (size, width))?,
         };
         let residuals = problem.residuals(&found.pairs)?;
-        let report = report(found.stopped, found.iterations, &tally, &residuals, plain.size, clock);
-        check_report(OP, &report, self.accept_unsolved)?;
+        let report = task.report(found.stopped, found.iterations, &residuals)?;
         let Complex { values, real, imag } = found.pairs;
         let adjoint = Adjoint {
-            second: Second {
-                op: OP,
-                relative: self.relative_gradient.unwrap_or(gradient_tolerance(real.dtype())),
-                most: most.max(1000),
-                accept_unsolved: self.accept_unsolved_gradient.unwrap_or(self.accept_unsolved),
-                norm: plain.norm.get() * plain.size,
-            },
+            second: task.second(),
             values: values.iter().map(|value| value.map(|part| part * plain.size)).collect(),
             real,
             imag,

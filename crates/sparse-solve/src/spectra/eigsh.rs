@@ -1,11 +1,10 @@
 //! Eigenvalues of symmetric matrices.
 
-use super::adjoint::{Adjoint, Second, on_tape};
-use super::block::{Block, gram, random_block, scaled};
-use super::outcome::{check_report, clock, gradient_tolerance, most, report};
-use super::pencil::{Asked, Found, Pencil, Plain, Tally};
+use super::adjoint::{Adjoint, on_tape};
+use super::block::{scaled, signs};
+use super::pencil::{Found, Pencil};
 use super::report::{SpectrumHints, SpectrumReport, Which};
-use super::small::read;
+use super::task::{Task, asked};
 use super::{dense, inner, lanczos, lobpcg};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
@@ -143,39 +142,20 @@ impl EigshConfig {
     /// not fit; `invalid` if products show that the mass is not symmetric and positive definite, and for `Lanczos` with
     /// a mass but without [`Which::Near`].
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<Eigenpairs> {
-        let clock = clock();
-        let n = a.dims()[0];
-        let most = most(self.max_iterations, n);
-        let asked = Asked {
-            op: OP,
-            count: self.count,
-            relative: self.relative,
-            absolute: self.absolute,
-            most,
-            seed: self.seed,
-            basis: self.basis,
-        };
+        let asked = asked!(OP, self, a.dims()[0]);
         asked.check()?;
-        let plain = Plain::new(OP, a, hints.start.as_ref().or(hints.deflate.as_ref()), true)?;
         let mut hints = hints;
-        let tally = Tally::new(hints.progress.take());
-        let pencil = Pencil::new(&asked, &plain, &tally, &hints)?;
+        let progress = hints.progress.take();
+        let task = Task::new(asked, a, hints.start.as_ref().or(hints.deflate.as_ref()), true, progress)?;
+        let pencil = Pencil::new(&task, &hints)?;
         self.check_which(&hints)?;
         let found = self.find(&pencil, &hints)?;
-        let (vectors, values) = (signed(found.vectors), found.values);
-        let (image, mass) = (pencil.apply(&vectors)?, pencil.mass(&vectors)?);
+        let (vectors, values) = (scaled(&found.vectors, &signs(&found.vectors)), found.values);
+        let (image, mass) = (task.apply(&vectors)?, pencil.mass(&vectors)?);
         let (_, residuals) = pencil.residuals(&values, &vectors, &image, mass.as_ref());
-        let report = report(found.stopped, found.iterations, &tally, &residuals, plain.size, clock);
-        check_report(OP, &report, self.accept_unsolved)?;
-        let size = plain.size;
+        let report = task.report(found.stopped, found.iterations, &residuals)?;
         let adjoint = Adjoint {
-            second: Second {
-                op: OP,
-                relative: self.relative_gradient.unwrap_or(gradient_tolerance(vectors.dtype())),
-                most: most.max(1000),
-                accept_unsolved: self.accept_unsolved_gradient.unwrap_or(self.accept_unsolved),
-                norm: plain.norm.get() * size,
-            },
+            second: task.second(),
             a: a.without_tape(),
             b: pencil.b.clone(),
             preconditioner: hints.preconditioner.map(LinearOperator::without_tape),
@@ -187,7 +167,7 @@ impl EigshConfig {
                 _ => None,
             },
             count: self.count,
-            values: values.iter().map(|value| value * size).collect(),
+            values: values.iter().map(|value| value * task.plain.size).collect(),
             errors: report.residuals.clone(),
             mass: mass.unwrap_or_else(|| vectors.clone()),
             vectors,
@@ -214,12 +194,9 @@ impl EigshConfig {
     }
 
     fn find(&self, pencil: &Pencil<'_, '_>, hints: &SpectrumHints<'_>) -> Result<Found> {
-        let size = pencil.plain.size;
+        let size = pencil.task.plain.size;
         let room = pencil.n() - pencil.left_out();
-        let which = match self.which {
-            Which::Near(sigma) => Which::Near(sigma / size),
-            other => other,
-        };
+        let which = pencil.task.plain.divided(self.which);
         let basis = lanczos::basis_size(self.basis, self.count, self.block);
         if room <= basis.max(self.count.saturating_mul(5)) {
             let (values, vectors) = dense::symmetric(pencil, which)?;
@@ -238,12 +215,4 @@ impl EigshConfig {
         };
         lanczos::run(pencil, which, inverse.as_ref(), start, (basis, self.block.max(1)))
     }
-}
-
-/// Each vector with the sign that makes its product with a fixed random one positive.
-fn signed(vectors: Block) -> Block {
-    let probe = random_block(usize::from(u16::MAX), [vectors.dims()[0], 1], &vectors);
-    let [products] = read([&gram(&probe, &vectors)]);
-    let signs: Vec<f64> = (0..products.ncols()).map(|at| if products[(0, at)] < 0.0 { -1.0 } else { 1.0 }).collect();
-    scaled(&vectors, &signs)
 }

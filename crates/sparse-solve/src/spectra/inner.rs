@@ -27,14 +27,14 @@ struct Inverse {
 pub fn symmetric(pencil: &Pencil<'_, '_>, sigma: f64, preconditioner: Option<&dyn LinearOperator>) -> Result<Operator> {
     let n = pencil.n();
     let b = pencil.b.clone().unwrap_or_else(|| Operator::identity(n));
-    let preconditioner = preconditioner.map(|own| own.without_tape() * pencil.plain.size);
-    let a = pencil.plain.a.clone() + b * -sigma;
+    let preconditioner = preconditioner.map(|own| own.without_tape() * pencil.task.plain.size);
+    let a = pencil.task.plain.a.clone() + b * -sigma;
     Ok(Operator::new(Inverse {
         op: pencil.op(),
         a,
         preconditioner,
         method: Method::Minres,
-        like: pencil.plain.like.clone(),
+        like: pencil.task.plain.like.clone(),
     }))
 }
 

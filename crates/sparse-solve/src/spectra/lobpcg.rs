@@ -1,15 +1,17 @@
 //! Locally optimal block preconditioned conjugate gradients.
 
-use super::block::{Block, evened, gram, join, pick, random_block, svqb, svqb_with, times};
+use super::block::{Block, combine, evened, gram, join, pick, random_block, svqb, svqb_with};
 use super::pencil::{Found, Pencil};
-use super::small::{Small, above, beside, check_finite, columns, diagonal, eigh, inverse_factor, part, read};
+use super::small::{
+    Small, above, beside, check_finite, columns, diagonal, eigh, inverse_factor, part, read, to_device,
+};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::{DType, Tensor};
 use sparse_ops::{Result, SparseError};
 
 /// After so many iterations the products are made anew.
-const REFRESH: usize = 12;
+const REFRESH: usize = 20;
 /// So many columns beside a start are random.
 const RANDOM: usize = 2;
 /// So many iterations may gain nothing.
@@ -25,29 +27,33 @@ struct Basis {
 
 impl Basis {
     fn new(pencil: &Pencil<'_, '_>, v: Block, mass: Option<Block>) -> Result<Self> {
-        Ok(Self { image: pencil.apply(&v)?, v, mass })
+        Ok(Self { image: pencil.task.apply(&v)?, v, mass })
     }
 
     fn mass(&self) -> &Block {
         self.mass.as_ref().unwrap_or(&self.v)
     }
+}
 
-    fn map(&self, f: impl Fn(&Block) -> Block) -> Self {
-        Self { v: f(&self.v), image: f(&self.image), mass: self.mass.as_ref().map(&f) }
-    }
+/// Combinations of all vectors of a list, each with a matrix.
+fn combined<const N: usize>(list: &[&Basis], matrices: [&Small; N]) -> [Basis; N] {
+    let matrices = matrices.map(|own| to_device(own, &list[0].v));
+    let of = |part: fn(&Basis) -> &Block| {
+        let parts: Vec<&Block> = list.iter().map(|own| part(own)).collect();
+        combine(&parts, matrices.clone())
+    };
+    let (v, mut image) = (of(|own| &own.v), of(|own| &own.image).into_iter());
+    let mut mass = list[0].mass.is_some().then(|| of(Basis::mass).into_iter());
+    v.map(|v| {
+        let image = image.next().expect("a product for each matrix");
+        Basis { v, image, mass: mass.as_mut().and_then(Iterator::next) }
+    })
+}
 
-    fn plus(self, other: Self) -> Self {
-        let mass = self.mass.zip(other.mass).map(|(own, other)| own + other);
-        Self { v: self.v + other.v, image: self.image + other.image, mass }
-    }
-
-    fn times(&self, c: &Small) -> Self {
-        self.map(|own| times(own, c))
-    }
-
-    fn first(&self, count: usize) -> Self {
-        self.map(|own| own.clone().narrow(1, 0, count))
-    }
+/// `[V_1 V_2 ..]^T W`.
+fn gram_all(list: [&Block; 2], w: &Block) -> Block {
+    let list = list.into_iter().filter(|own| own.dims()[1] > 0);
+    Tensor::cat(list.map(|own| gram(own, w)).collect(), 0)
 }
 
 /// The smallest or the largest eigenvalues (Knyazev 2001). The basis `[X, P, W]` is kept orthonormal: `X` and `P` by
@@ -64,22 +70,21 @@ pub fn run(
     preconditioner: Option<&Operator>,
     start: Option<Block>,
 ) -> Result<Found> {
-    let asked = pencil.asked;
+    let asked = &pencil.task.asked;
     let room = pencil.n() - pencil.left_out();
     // A start may be other eigenvectors: random columns beside it find better ones.
     let started = start.as_ref().is_some_and(|start| start.dims()[1] > 0);
     let least = if started { asked.count.saturating_add(RANDOM).min(room) } else { asked.count };
     let width = asked.basis.unwrap_or(least).clamp(least, room);
-    let mut basis = first(pencil, start, width)?;
-    let [mut h] = read([&gram(&basis.v, &basis.image)]);
+    let x = first(pencil, start, width)?;
+    let [mut h] = read([&gram(&x.v, &x.image)]);
     check_finite(pencil.op(), &h, 0)?;
     let (mut values, rotation) = ritz(pencil.op(), &h, largest, width)?;
-    basis = basis.times(&rotation);
+    let [mut x, mut p] = combined(&[&x], [&rotation, &Small::zeros(width, 0)]);
     h = diagonal(&values);
     let (mut iterations, mut fresh) = (0, true);
     let (mut best, mut best_at) = (f64::INFINITY, 0);
     let stopped = loop {
-        let x = basis.first(width);
         let (r, residuals) = pencil.residuals(&values, &x.v, &x.image, x.mass.as_ref());
         let shares: Vec<f64> = residuals.iter().map(|[size, goal]| size / goal.max(f64::MIN_POSITIVE)).collect();
         if let Some(at) = shares.iter().position(|share| !share.is_finite()) {
@@ -91,7 +96,7 @@ pub fn run(
         if worst < 0.95 * best || started && best <= 1.0 && worst > 1.0 {
             (best, best_at) = (worst, iterations);
         }
-        let (cancelled, done) = (pencil.tally.tell(iterations, worst), worst <= 1.0);
+        let (cancelled, done) = (pencil.task.tell(iterations, worst), worst <= 1.0);
         // A column that is far from an eigenvector may become a better one than those that have converged.
         let next = asked.count;
         let proved = !started
@@ -109,7 +114,7 @@ pub fn run(
         if done && proved || cancelled || stuck || iterations >= asked.most || iterations % REFRESH == REFRESH - 1 {
             // With products made anew: what is kept drifts away.
             if !fresh {
-                (basis, h, values) = refresh(pencil, basis, width, largest)?;
+                ([x, p], h, values) = refresh(pencil, x, p, largest)?;
                 fresh = true;
                 if done && proved || cancelled || stuck || iterations >= asked.most {
                     continue;
@@ -123,36 +128,36 @@ pub fn run(
             Some(preconditioner) => preconditioner.try_apply(r)?,
             None => r,
         };
-        let Some((w, mass)) = independent(pencil, &basis, w, iterations)? else {
+        let Some((w, mass)) = independent(pencil, [&x, &p], w, iterations)? else {
             // Residuals in the span of what is there: nothing is left to add.
             if fresh {
                 break Stopped::Stagnated;
             }
-            (basis, h, values) = refresh(pencil, basis, width, largest)?;
+            ([x, p], h, values) = refresh(pencil, x, p, largest)?;
             fresh = true;
             continue;
         };
         let new = Basis::new(pencil, w, mass)?;
-        let [cross, own] = read([&gram(&basis.v, &new.image), &gram(&new.v, &new.image)]);
+        let [cross, own] = read([&gram_all([&x.v, &p.v], &new.image), &gram(&new.v, &new.image)]);
         let all = above(&beside(&h, &cross), &beside(&cross.transpose().to_owned(), &own));
         check_finite(pencil.op(), &all, iterations)?;
         let (found, c) = ritz(pencil.op(), &all, largest, width)?;
-        let c = beside(&c, &directions(&c, width, &open));
-        h = c.transpose() * &all * &c;
+        let turn = directions(&c, width, &open);
+        let both = beside(&c, &turn);
+        h = both.transpose() * &all * &both;
         values = found;
-        let old = basis.v.dims()[1];
-        basis = basis.times(&part(&c, 0..old, 0..c.ncols())).plus(new.times(&part(&c, old..c.nrows(), 0..c.ncols())));
-        pencil.plain.saw(if pencil.b.is_none() { super::small::largest(&all) } else { 0.0 });
+        [x, p] = combined(&[&x, &p, &new], [&c, &turn]);
+        pencil.task.plain.saw(if pencil.b.is_none() { super::small::largest(&all) } else { 0.0 });
         fresh = false;
     };
     let count = asked.count;
     values.truncate(count);
-    Ok(Found { values, vectors: basis.v.narrow(1, 0, count), stopped, iterations })
+    Ok(Found { values, vectors: x.v.narrow(1, 0, count), stopped, iterations })
 }
 
 /// An orthonormal start; what is missing is random.
 fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<Basis> {
-    let like = &pencil.plain.like;
+    let like = &pencil.task.plain.like;
     let size = |count| [pencil.n(), count];
     let mut v = start.unwrap_or_else(|| Tensor::zeros(size(0), (&like.device(), like.dtype())));
     let most = width.saturating_sub(RANDOM).max(1);
@@ -160,7 +165,7 @@ fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<
     // Random columns are independent but for a chance of almost 0.
     for seed in 0..5 {
         let missing = width - v.dims()[1];
-        v = join(v, random_block(pencil.asked.seed.wrapping_add(2 + seed), size(missing), like));
+        v = join(v, random_block(pencil.task.asked.seed.wrapping_add(2 + seed), size(missing), like));
         v = pencil.project(v);
         let mut mass = pencil.mass(&v)?;
         for _ in 0..2 {
@@ -208,14 +213,21 @@ fn directions(c: &Small, width: usize, open: &[usize]) -> Small {
 }
 
 /// `W` orthonormal, and orthogonal to the basis and to what is left out; and `B W`. `None` if nothing is left of it.
-fn independent(pencil: &Pencil<'_, '_>, basis: &Basis, w: Block, at: usize) -> Result<Option<(Block, Option<Block>)>> {
+fn independent(
+    pencil: &Pencil<'_, '_>,
+    [x, p]: [&Basis; 2],
+    w: Block,
+    at: usize,
+) -> Result<Option<(Block, Option<Block>)>> {
     let mut w = w;
     // Rounding grows by about the square of one over it: to 1e-12 and 1e-5.
     let enough = if w.dtype() == DType::F64 { 1e-2 } else { 0.1 };
     for round in 0..3 {
         w = pencil.project(w);
-        let parts = gram(basis.mass(), &w);
-        w = w - basis.v.clone().matmul(parts.clone());
+        let parts = gram_all([x.mass(), p.mass()], &w);
+        let count = w.dims()[1];
+        let own = to_device(&Small::identity(count, count), &w);
+        [w] = combine(&[&x.v, &p.v, &w], [Tensor::cat(vec![parts.clone().mul_scalar(-1.0), own], 0)]);
         let mass = pencil.mass(&w)?;
         let [parts, own] = read([&parts, &gram(&w, mass.as_ref().unwrap_or(&w))]);
         // How much of the least column was left.
@@ -236,17 +248,27 @@ fn independent(pencil: &Pencil<'_, '_>, basis: &Basis, w: Block, at: usize) -> R
     Ok(None)
 }
 
-/// The same basis with products made anew, orthonormal up to rounding, with its Gram matrix and the eigenvalues.
-fn refresh(pencil: &Pencil<'_, '_>, basis: Basis, width: usize, largest: bool) -> Result<(Basis, Small, Vec<f64>)> {
-    let v = pencil.project(basis.v);
-    let mass = pencil.mass(&v)?;
-    let mut all = Basis::new(pencil, v, mass)?;
-    let [mut own, mut h] = read([&gram(&all.v, all.mass()), &gram(&all.v, &all.image)]);
+/// The same bases with products made anew, orthonormal up to rounding, with their Gram matrix and the eigenvalues.
+fn refresh(pencil: &Pencil<'_, '_>, x: Basis, p: Basis, largest: bool) -> Result<([Basis; 2], Small, Vec<f64>)> {
+    let width = x.v.dims()[1];
+    let anew = |own: Basis| -> Result<Basis> {
+        let v = pencil.project(own.v);
+        let mass = pencil.mass(&v)?;
+        Basis::new(pencil, v, mass)
+    };
+    let (x, p) = (anew(x)?, anew(p)?);
+    let list = [&x.v, &p.v];
+    let [own, own_p, h, h_p] = read([
+        &gram_all(list, x.mass()),
+        &gram_all(list, p.mass()),
+        &gram_all(list, &x.image),
+        &gram_all(list, &p.image),
+    ]);
+    let (mut own, mut h) = (beside(&own, &own_p), beside(&h, &h_p));
     let inverse = match inverse_factor(&own) {
         Some(inverse) => inverse,
         None => {
             // Without `P`.
-            all = all.first(width);
             (own, h) = (part(&own, 0..width, 0..width), part(&h, 0..width, 0..width));
             inverse_factor(&own).ok_or_else(|| {
                 SparseError::invalid(pencil.op(), "the mass must be positive definite, got another one")
@@ -261,5 +283,7 @@ fn refresh(pencil: &Pencil<'_, '_>, basis: Basis, width: usize, largest: bool) -
         &beside(&Small::zeros(rest, width), &Small::identity(rest, rest)),
     );
     let c = &inverse * &turn;
-    Ok((all.times(&c), turn.transpose() * &h * &turn, values))
+    let [first, second] = [0..width, width..width + rest].map(|cols| part(&c, 0..width + rest, cols));
+    let list = if rest > 0 { vec![&x, &p] } else { vec![&x] };
+    Ok((combined(&list, [&first, &second]), turn.transpose() * &h * &turn, values))
 }

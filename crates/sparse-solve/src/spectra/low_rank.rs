@@ -1,12 +1,11 @@
 //! Approximations of low rank by random products.
 
-use super::adjoint::Second;
 use super::bidiagonal::{Problem, Triplets, basis, completed};
 use super::block::{Block, join, random_block, times};
-use super::outcome::{clock, gradient_tolerance, report};
-use super::pencil::{Asked, Plain, Tally};
+use super::plain::Plain;
 use super::small::{Small, columns, svd};
 use super::svds::{SingularTriplets, triplets_on_tape};
+use super::task::{Asked, Task, most};
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator, device_of};
 use burn::config::Config;
@@ -94,31 +93,33 @@ impl LowRankConfig {
     /// In the backward pass, if a solve does not reach the tolerance (unless `accept_unsolved_gradient`).
     #[or_panic]
     pub fn try_svd(&self, a: &dyn LinearOperator) -> Result<SingularTriplets> {
-        let clock = clock();
         let [rows, cols] = a.dims();
-        let asked =
-            Asked { op: OP, count: self.rank, relative: 1e-6, absolute: 0.0, most: 1, seed: self.seed, basis: None };
+        let asked = Asked {
+            op: OP,
+            count: self.rank,
+            relative: 1e-6,
+            absolute: 0.0,
+            most: most(None, rows.min(cols)),
+            seed: self.seed,
+            basis: None,
+            accept_unsolved: true,
+            relative_gradient: self.relative_gradient,
+            accept_unsolved_gradient: self.accept_unsolved_gradient,
+        };
         asked.check()?;
-        let plain = Plain::new(OP, a, None, false)?;
-        asked.check_count(rows.min(cols), "rows or columns")?;
-        let tally = Tally::new(None);
+        let task = Task::new(asked, a, None, false, None)?;
+        let plain = &task.plain;
+        task.asked.check_count(rows.min(cols), "rows or columns")?;
         let (own, transposed) = (plain.a.clone(), plain.a.try_transposed()?);
-        let problem = Problem { asked: &asked, plain: &plain, tally: &tally, a: own, transposed, smallest: false };
+        let problem = Problem { task: &task, a: own, transposed, smallest: false };
         let found = self.find(&problem)?;
         let residuals = problem.residuals(&found)?;
-        let report = report(found.stopped, found.iterations, &tally, &residuals, plain.size, clock);
+        let report = task.report(found.stopped, found.iterations, &residuals)?;
         let Triplets { left, values, right, .. } = found;
-        let second = Second {
-            op: OP,
-            relative: self.relative_gradient.unwrap_or(gradient_tolerance(left.dtype())),
-            most: rows.min(cols).saturating_mul(10).clamp(1000, 10_000),
-            accept_unsolved: self.accept_unsolved_gradient,
-            norm: plain.norm.get() * plain.size,
-        };
         let values = values.iter().map(|value| value * plain.size).collect();
         // Residuals say little about values that come of a projection: equal are those that differ by rounding.
         let errors = vec![0.0; self.rank];
-        triplets_on_tape(a, second, [left, right], (values, errors), report)
+        triplets_on_tape(a, task.second(), [left, right], (values, errors), report)
     }
 
     /// The same of the rows without their mean (unless `center` is off), as `A - 1 c^T`: nothing dense is made.
@@ -148,7 +149,8 @@ impl LowRankConfig {
     fn find(&self, problem: &Problem<'_, '_>) -> Result<Triplets> {
         let [rows, cols] = problem.a.dims();
         let orthonormal = |x: Block| basis(OP, x.dims()[0], 0, vec![]).orthogonalised(x, 0).map(|(_, found)| found);
-        let mut q = problem.apply(&random_block(self.seed.wrapping_add(2), [cols, self.rank], &problem.plain.like))?;
+        let mut q =
+            problem.apply(&random_block(self.seed.wrapping_add(2), [cols, self.rank], &problem.task.plain.like))?;
         for _ in 0..self.iterations {
             let other = orthonormal(problem.apply_transposed(&orthonormal(q)?.q)?)?.q;
             q = problem.apply(&other)?;

@@ -1,8 +1,8 @@
 //! Block Krylov spaces that are restarted with a part of themselves.
 
 use super::block::{Block, Orthonormal, check_positive, eps, evened, gram, join, random_block, svqb_with, times};
-use super::pencil::{Asked, Tally};
 use super::small::{Small, above, beside, column_norm, part, read};
+use super::task::Task;
 use burn::tensor::Tensor;
 use sparse_ops::Result;
 
@@ -92,6 +92,24 @@ impl Basis<'_> {
         }
     }
 
+    /// The first block: a start, of which at most half as many columns as are kept, and random vectors up to `width`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if a number is not finite.
+    pub fn begin(&mut self, start: Option<Block>, (most, width): (usize, usize), like: &Block) -> Result<()> {
+        if let Some(start) = start.filter(|start| start.dims()[1] > 0) {
+            let count = start.dims()[1].min((most / 2).max(width));
+            let first = self.orthogonalised(evened(start.narrow(1, 0, count)), 0)?.1.q;
+            self.blocks.extend((first.dims()[1] > 0).then_some(first));
+        }
+        if self.cols() < width {
+            let rest = self.more(width - self.cols(), like, 0)?;
+            self.blocks = vec![self.blocks.pop().map_or(rest.clone(), |first| join(first, rest))];
+        }
+        Ok(())
+    }
+
     /// Random vectors that are orthonormal and orthogonal to the basis; none if there is no room.
     pub fn more(&mut self, count: usize, like: &Block, iteration: usize) -> Result<Block> {
         let room = count.min(self.room - self.cols().min(self.room));
@@ -129,7 +147,6 @@ pub enum Verdict<T> {
 }
 
 /// Extends the space to `most_cols` vectors and asks what to do, until it is done (Stewart 2001; Wu and Simon 2000).
-/// Of a start at most half as many columns are used.
 /// `judge` must end it: it is told how many iterations there were.
 ///
 /// # Errors
@@ -140,23 +157,10 @@ pub fn run<'a, T>(
     apply: Map<'_>,
     start: Option<Block>,
     (most_cols, width): (usize, usize),
-    like: &Block,
-    (asked, tally): (&Asked, &Tally<'_>),
+    task: &Task<'_>,
     judge: &mut dyn FnMut(&Decomposition<'a>) -> Result<Verdict<T>>,
 ) -> Result<T> {
-    let mut first = match start {
-        Some(start) if start.dims()[1] > 0 => {
-            let count = start.dims()[1].min((most_cols / 2).max(width));
-            basis.orthogonalised(evened(start.narrow(1, 0, count)), 0)?.1.q
-        }
-        _ => Tensor::zeros([basis.rows, 0], (&like.device(), like.dtype())),
-    };
-    if first.dims()[1] < width {
-        basis.blocks = if first.dims()[1] > 0 { vec![first.clone()] } else { vec![] };
-        let rest = basis.more(width - first.dims()[1], like, 0)?;
-        first = join(first, rest);
-    }
-    basis.blocks = vec![first];
+    basis.begin(start, (most_cols, width), &task.plain.like)?;
     let empty = || Small::zeros(0, 0);
     let mut all = Decomposition { basis, t: empty(), s: empty(), iterations: 0 };
     loop {
@@ -167,7 +171,7 @@ pub fn run<'a, T>(
             if count == 0 || cols > most_cols && all.iterations > before {
                 break;
             }
-            if all.iterations > before && tally.ends(all.iterations, asked) && all.t.ncols() >= asked.count {
+            if all.iterations > before && task.ends(all.iterations) && all.t.ncols() >= task.asked.count {
                 break;
             }
             all.iterations += 1;
@@ -199,38 +203,10 @@ pub fn run<'a, T>(
         all.s = &all.s * &keep;
         all.basis.blocks = vec![kept];
         if fresh {
-            next = all.basis.more(width, like, all.iterations)?;
+            next = all.basis.more(width, &task.plain.like, all.iterations)?;
             all.s = Small::zeros(next.dims()[1], keep.ncols());
         }
         all.basis.blocks.push(next);
-    }
-}
-
-/// Whether the wanted values are the same as before random vectors were added.
-#[derive(Default)]
-pub struct Proof(Option<Vec<f64>>);
-
-impl Proof {
-    /// With what the values are compared by, what each may be wrong by, and the next value with its error: that is
-    /// known well enough if it cannot be better than the last one that is wanted. Else what follows begins anew.
-    pub fn holds(&mut self, keys: &[f64], goals: &[f64], next: Option<(f64, f64, f64)>) -> bool {
-        let Some(before) = &self.0 else {
-            self.0 = Some(keys.to_vec());
-            return false;
-        };
-        let same = before.iter().zip(keys).zip(goals).all(|((old, new), goal)| (old - new).abs() <= 10.0 * goal);
-        if !same {
-            self.0 = Some(keys.to_vec());
-        }
-        let last = keys.last().copied().unwrap_or(0.0);
-        same && next.is_none_or(|(key, error, goal)| error <= goal.max((key - last).abs()))
-    }
-
-    /// Whether random vectors are to be added: where none were, or other values came.
-    pub fn is_open(&self, keys: &[f64], goals: &[f64]) -> bool {
-        self.0.as_ref().is_none_or(|before| {
-            before.iter().zip(keys).zip(goals).any(|((old, new), goal)| (old - new).abs() > 10.0 * goal)
-        })
     }
 }
 

@@ -2,11 +2,9 @@
 
 use super::adjoint::{Adjoint, Second, on_tape};
 use super::bidiagonal::{Problem, Triplets};
-use super::block::{Block, eps, gram, random_block, scaled};
-use super::outcome::{check_report, clock, gradient_tolerance, most, report};
-use super::pencil::{Asked, Plain, Tally};
+use super::block::{Block, eps, scaled, signs};
 use super::report::{SpectrumHints, SpectrumReport, Which};
-use super::small::read;
+use super::task::{Task, asked};
 use crate::operator::{LinearOperator, Operator, check_sizes};
 use burn::config::Config;
 use burn::tensor::{Device, Tensor};
@@ -119,19 +117,9 @@ impl SvdsConfig {
     /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if the start
     /// does not fit; `invalid` for other hints.
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<SingularTriplets> {
-        let clock = clock();
         let [rows, cols] = a.dims();
         let small = rows.min(cols);
-        let most = most(self.max_iterations, small);
-        let asked = Asked {
-            op: OP,
-            count: self.count,
-            relative: self.relative,
-            absolute: self.absolute,
-            most,
-            seed: self.seed,
-            basis: self.basis,
-        };
+        let asked = asked!(OP, self, small);
         asked.check()?;
         if !matches!(self.which, Which::Largest | Which::Smallest) {
             return Err(SparseError::invalid(OP, "singular values are the largest or the smallest ones"));
@@ -140,19 +128,19 @@ impl SvdsConfig {
         if others.iter().any(Option::is_some) || hints.deflate.is_some() {
             return Err(SparseError::invalid(OP, "singular values take a start and a callback, and no other hints"));
         }
-        let plain = Plain::new(OP, a, hints.start.as_ref(), false)?;
-        asked.check_count(small, "rows or columns")?;
+        let task = Task::new(asked, a, hints.start.as_ref(), false, hints.progress)?;
+        let plain = &task.plain;
+        task.asked.check_count(small, "rows or columns")?;
         let start = hints.start.map(|start| start.inner());
         if let Some(start) = &start {
             check_sizes(OP, [small; 2], start)?;
             same_elements(OP, &plain.like, start)?;
         }
-        let tally = Tally::new(hints.progress);
         let tall = rows >= cols;
         let (own, transposed) = (plain.a.clone(), plain.a.try_transposed()?);
         let (a_tall, transposed) = if tall { (own, transposed) } else { (transposed, own) };
         let smallest = self.which == Which::Smallest;
-        let problem = Problem { asked: &asked, plain: &plain, tally: &tally, a: a_tall, transposed, smallest };
+        let problem = Problem { task: &task, a: a_tall, transposed, smallest };
         let width = self.block.max(1);
         let size = super::lanczos::basis_size(self.basis, self.count, width);
         let found = match small <= size {
@@ -160,20 +148,12 @@ impl SvdsConfig {
             false => problem.run(start, (size, width))?,
         };
         let residuals = problem.residuals(&found)?;
-        let report = report(found.stopped, found.iterations, &tally, &residuals, plain.size, clock);
-        check_report(OP, &report, self.accept_unsolved)?;
+        let report = task.report(found.stopped, found.iterations, &residuals)?;
         let Triplets { left, values, right, .. } = found;
         let (left, right) = if tall { (left, right) } else { (right, left) };
-        let second = Second {
-            op: OP,
-            relative: self.relative_gradient.unwrap_or(gradient_tolerance(left.dtype())),
-            most: most.max(1000),
-            accept_unsolved: self.accept_unsolved_gradient.unwrap_or(self.accept_unsolved),
-            norm: plain.norm.get() * plain.size,
-        };
         let values = values.iter().map(|value| value * plain.size).collect();
         let errors = report.residuals.clone();
-        triplets_on_tape(a, second, [left, right], (values, errors), report)
+        triplets_on_tape(a, task.second(), [left, right], (values, errors), report)
     }
 }
 
@@ -191,9 +171,7 @@ pub fn triplets_on_tape(
     report: SpectrumReport,
 ) -> Result<SingularTriplets> {
     let [rows, cols] = a.dims();
-    let probe = random_block(usize::from(u16::MAX), [cols, 1], &right);
-    let [products] = read([&gram(&probe, &right)]);
-    let signs: Vec<f64> = (0..values.len()).map(|at| if products[(0, at)] < 0.0 { -1.0 } else { 1.0 }).collect();
+    let signs = signs(&right);
     let (left, right) = (scaled(&left, &signs), scaled(&right, &signs));
     let root = std::f64::consts::FRAC_1_SQRT_2;
     let vectors = Tensor::cat(

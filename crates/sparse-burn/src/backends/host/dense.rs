@@ -2,7 +2,7 @@
 
 use super::elements_mut;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Activate, ActivateBackward, BiasRelu, DropValues, PassColumns, ReluBackward};
+use crate::kernel::{Activate, ActivateBackward, BiasRelu, CombineColumns, DropValues, PassColumns, ReluBackward};
 use burn::tensor::TensorData;
 use sparse_core::Kept;
 use sparse_core::dynamic::{self, ElementVec, Values};
@@ -62,6 +62,18 @@ impl PassColumns<HostTensor> {
             }
         });
         kept.chain(dots.into_iter().map(|list| list.data([systems, 1, width], dtype))).collect()
+    }
+}
+
+impl CombineColumns<HostTensor> {
+    pub(crate) fn host(self) -> Vec<TensorData> {
+        let Self { blocks, matrices } = self;
+        let Some(first) = blocks.first() else { return vec![] };
+        let (rows, dtype) = (first.dims()[0], first.dtype());
+        let [left, right] =
+            [&blocks, &matrices].map(|list| list.iter().map(|own| (own.elements(), own.dims()[1])).collect::<Vec<_>>());
+        let results = dynamic::combine_columns(&left, &right, rows);
+        results.into_iter().zip(&right).map(|(list, (_, width))| list.data([rows, *width], dtype)).collect()
     }
 }
 

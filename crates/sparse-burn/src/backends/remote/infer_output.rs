@@ -62,6 +62,9 @@ results! {
         Meta { dims: own.ids.dims.clone(), dtype }
     };
     CastInts -> Meta: |own| Meta { dims: own.values.dims.clone(), dtype: own.dtype };
+    CombineColumns -> Vec<Meta>: |own| {
+        own.matrices.iter().map(|matrix| own.blocks[0].sized([own.blocks[0].dims[0], width(matrix)])).collect()
+    };
     Compress -> Meta: |own| own.ids.sized([own.groups + 1]);
     DropValues -> Meta: |own| own.values.clone();
     ExpandPtr -> Meta: |own| own.ptr.sized([own.nnz]);

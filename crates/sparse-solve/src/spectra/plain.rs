@@ -1,0 +1,113 @@
+//! A matrix as an iteration sees it.
+
+use super::block::{Block, eps, gram, lengths, random_block};
+use super::report::Which;
+use super::small::{check_finite, read};
+use crate::operator::{Batch, LinearOperator, Operator, device_of};
+use burn::tensor::{DType, Tensor};
+use sparse_ops::extend::same_device;
+use sparse_ops::{Result, SparseError};
+use std::cell::Cell;
+
+/// A matrix without the tape, divided by a power of 2 where its numbers are very large or small.
+pub struct Plain {
+    pub a: Operator,
+    pub size: f64,
+    /// Of the divided matrix, from below.
+    pub norm: Cell<f64>,
+    /// An empty block with the device and the dtype.
+    pub like: Block,
+}
+
+impl Plain {
+    /// Looks at products with two random columns, and whether these say that it is not symmetric.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for a batch, for products that are not finite, and if it has no device; that of the products;
+    /// `invalid` if it must be symmetric and is not.
+    pub fn new(op: &'static str, a: &dyn LinearOperator, like: Option<&Tensor<2>>, symmetric: bool) -> Result<Self> {
+        if let Batch::Systems(_) = a.batch() {
+            return Err(SparseError::invalid(op, "the matrix must be one, got a batch"));
+        }
+        let [rows, cols] = a.dims();
+        if symmetric && rows != cols {
+            return Err(SparseError::shape_mismatch(op, "the matrix must be square", [rows, cols], [cols; 2]));
+        }
+        let plain = a.without_tape();
+        let Some(device) = device_of([like.map(Tensor::device), plain.device()]).map(|device| device.inner()) else {
+            return Err(SparseError::invalid(op, "give a start, since the matrix is made of no tensors"));
+        };
+        if let Some(own) = plain.device() {
+            same_device(op, &device, &own)?;
+        }
+        let dtypes = like.map_or(vec![DType::F32, DType::F64], |like| vec![like.dtype()]);
+        if let Some(wrong) = dtypes.iter().find(|dtype| !matches!(dtype, DType::F32 | DType::F64)) {
+            return Err(SparseError::unsupported_dtype(op, "eigenvalues", format!("{wrong:?}").to_lowercase()));
+        }
+        let mut last = None;
+        for dtype in dtypes {
+            let like = Tensor::zeros([0, 0], (&device, dtype));
+            let probe = random_block(0, [cols, 2], &like);
+            match plain.try_apply(probe.clone()) {
+                Ok(image) => return Self::of(op, plain, probe, image, symmetric, like),
+                Err(trouble) if trouble.kind() == "dtype_mismatch" => last = Some(trouble),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Err(last.expect("a dtype was tried"))
+    }
+
+    fn of(op: &'static str, a: Operator, probe: Block, image: Block, symmetric: bool, like: Block) -> Result<Self> {
+        if probe.dims()[0] == 0 || image.dims()[0] == 0 {
+            return Ok(Self { a, size: 1.0, norm: Cell::new(0.0), like });
+        }
+        let most = image.clone().abs().max_dim(0);
+        let [most] = read([&most]);
+        check_finite(op, &most, 0)?;
+        let most = most[(0, 0)].max(most[(0, 1)]);
+        let limit = if like.dtype() == DType::F64 { 1000.0 } else { 120.0 };
+        let far = most != 0.0 && !(1e-6..=1e6).contains(&most);
+        let size = if far { most.log2().round().clamp(-limit, limit).exp2() } else { 1.0 };
+        let (a, image) = if far { (a * size.recip(), image.mul_scalar(size.recip())) } else { (a, image) };
+        let [images, sizes] = lengths([&image, &probe]);
+        let norm = images.iter().zip(&sizes).map(|(image, size)| image / size).fold(0.0, f64::max);
+        if symmetric {
+            check_symmetric(op, "the matrix", &probe, &image, like.dtype())?;
+        }
+        Ok(Self { a, size, norm: Cell::new(norm), like })
+    }
+
+    /// The same values of the divided matrix.
+    pub fn divided(&self, which: Which) -> Which {
+        match which {
+            Which::Near(sigma) => Which::Near(sigma / self.size),
+            other => other,
+        }
+    }
+
+    pub fn saw(&self, norm: f64) {
+        if norm > self.norm.get() {
+            self.norm.set(norm);
+        }
+    }
+}
+
+/// # Errors
+///
+/// `invalid` if products with two vectors say that it is not.
+pub fn check_symmetric(op: &'static str, what: &str, x: &Block, image: &Block, dtype: DType) -> Result<()> {
+    let [product] = read([&gram(x, image)]);
+    let [sizes, images] = lengths([x, image]);
+    let off = (product[(0, 1)] - product[(1, 0)]).abs();
+    let unit = (sizes[0] * images[1]).max(sizes[1] * images[0]);
+    if off <= 100.0 * eps(dtype) * unit {
+        return Ok(());
+    }
+    let message = format!(
+        "{what} must be symmetric, got x^T A y = {:e} and y^T A x = {:e} of random vectors",
+        product[(0, 1)],
+        product[(1, 0)]
+    );
+    Err(SparseError::invalid(op, message))
+}
