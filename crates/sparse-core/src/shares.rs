@@ -51,8 +51,8 @@ pub(crate) fn shares(ptr: Ids<'_>, count: usize, weight: usize, cut: bool) -> Ve
 
 /// The rows of more than [`LONG`] elements.
 fn long_rows(ptr: Ids<'_>) -> Vec<usize> {
-    // By halves: of rows that together are not long none is. That reads fewer pointers than to search for each piece. Pointers that descend
-    // are found by the kernels.
+    // By halves: of rows that together are not long none is. That reads fewer pointers than to search for each piece.
+    // Pointers that descend are found by the kernels.
     fn find(ptr: Ids<'_>, rows: Range<usize>, long: &mut Vec<usize>) {
         if rows.is_empty() || ptr.spans(&rows).len() <= LONG {
             return;

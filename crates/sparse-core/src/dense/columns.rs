@@ -2,8 +2,8 @@
 //!
 //! A Krylov method does little with each number that it reads. So what it does between two products of its matrix is
 //! one walk: a block of all vectors is read, every step is done on it while it is in the first-level cache, and only
-//! the vectors that are asked for are written: over one that nobody needs any more, which is in the cache already, or in
-//! new memory.
+//! the vectors that are asked for are written: over one that nobody needs any more, which is in the cache already, or
+//! in new memory.
 
 use crate::memory::unwritten;
 use crate::par::{self, split_mut};
@@ -103,8 +103,8 @@ impl ColumnPass {
     }
 }
 
-/// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept, each over
-/// the next vector that is owned, and for each pair its dot products `[systems, width]`.
+/// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept,
+/// each over the next vector that is owned, and for each pair its dot products `[systems, width]`.
 ///
 /// A dot product is added in blocks of at most 64 terms in each of several interleaved sums, and the blocks as a tree:
 /// so its bits do not depend on threads.
@@ -255,7 +255,8 @@ struct Block<'a, T> {
     lanes: usize,
 }
 
-/// Rows of the columns that go through all steps before the next ones: with few columns they stay in the first-level cache.
+/// Rows of the columns that go through all steps before the next ones: with few columns they stay in the first-level
+/// cache.
 const TILE: usize = 16;
 
 impl<T: Float + Element<Acc = T>> WithSimd for Block<'_, T> {

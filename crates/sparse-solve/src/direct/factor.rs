@@ -96,8 +96,8 @@ impl Factor {
     }
 
     /// The factors of other values on the same pattern: the numeric phase alone. The result has gradients with respect
-    /// to `a`. Another pattern object with the same elements is compared once, in `O(nnz)`, and takes the symbolic phase
-    /// over.
+    /// to `a`. Another pattern object with the same elements is compared once, in `O(nnz)`, and takes the symbolic
+    /// phase over.
     ///
     /// # Errors
     ///
@@ -182,5 +182,32 @@ impl Factor {
     /// The same without the tape.
     pub(super) fn plain(&self) -> Self {
         Self { values: self.values.clone().inner(), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Factorization, Source, Structure, factorize};
+    use crate::{Boundary, laplacian};
+    use burn::tensor::Device;
+    use sparse_ops::CsrTensor;
+    use std::sync::Arc;
+
+    /// Other patterns with the same elements take the symbolic phase over, and keep it; an error is not kept.
+    #[test]
+    fn taken_over_by_an_equal_pattern() {
+        let grid = || -> CsrTensor<2> { laplacian(&[4, 3], Boundary::Dirichlet, &Device::flex()).unwrap() };
+        let factor = factorize(&grid(), Factorization::Lu);
+        let other = grid();
+        let again = factor.refactorize(&other);
+        assert!(Arc::ptr_eq(&again.core.systems[0].plan, &factor.core.systems[0].plan));
+        assert!(Arc::ptr_eq(&factor.refactorize(&other).core.structure, &again.core.structure));
+        let of = |a: &CsrTensor<2>| {
+            Structure::of("test", a.pattern(), [1, 12, 12], Factorization::Lu.family(), Source::Pattern)
+        };
+        let eye = CsrTensor::<2>::eye(12, &Device::flex());
+        assert!(factor.try_refactorize(&eye).is_err());
+        assert!(of(&eye).is_ok());
+        assert!(factor.try_refactorize(&eye).is_err());
     }
 }

@@ -22,8 +22,8 @@ enum Kept {
     Nothing,
     /// `x`.
     Square(Tensor<2>),
-    /// `x` of each system, and the residual of a tall matrix, or the solution `y` of the normal equations of a wide one.
-    /// In f64, since steps between two numbers of f32 may be beyond those of f32.
+    /// `x` of each system, and the residual of a tall matrix, or the solution `y` of the normal equations of a wide
+    /// one. In f64, since steps between two numbers of f32 may be beyond those of f32.
     LeastSquares(Vec<[Mat<f64>; 2]>),
 }
 
@@ -92,7 +92,8 @@ impl Solve {
         kernel::sddmm(rows, cols, left, right, 1)
     }
 
-    /// The gradient of the stored elements, of least squares: both terms. From the gradient `own` of the right-hand side.
+    /// The gradient of the stored elements, of least squares: both terms. From the gradient `own` of the right-hand
+    /// side.
     fn of_least_squares(&self, kept: &[[Mat<f64>; 2]], own: &[Mat<f64>], grad: &Tensor<2>) -> Tensor<2> {
         let (list, width) = (numbers(grad.clone()), grad.dims()[1]);
         let one = |at: usize, par| {

@@ -20,17 +20,17 @@ impl Factor {
     /// matrix the variances.
     ///
     /// By the inverse at the elements of the factors: of `Cholesky` and `Ldlt` by Takahashi, Fagan and Chen (1973), of
-    /// `Lu` by Erisman and Tinney (1975), about the cost of the factors; of `Lu` these are made once more the first time,
-    /// element by element on one thread. Of `Qr`, and for elements that the factors lack, by solves, 32 columns at a
-    /// time.
+    /// `Lu` by Erisman and Tinney (1975), about the cost of the factors; of `Lu` these are made once more the first
+    /// time, element by element on one thread. Of `Qr`, and for elements that the factors lack, by solves, 32 columns
+    /// at a time.
     ///
     /// Backward: `-A^-T G A^-T` at the stored elements, with the gradient as the diagonal matrix `G`: `2 N` solves in
     /// blocks, with memory `O(nnz + N)`.
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the matrix is not square; `invalid` that names the row, of a pivot of `Lu` that is zero or not
-    /// finite, or if there is too little memory.
+    /// `shape_mismatch` if the matrix is not square; `invalid` that names the row, of a pivot of `Lu` that is zero or
+    /// not finite, or if there is too little memory.
     #[or_panic]
     pub fn try_inverse_diagonal(&self) -> Result<Tensor<1>> {
         const OP: &str = "Factor::inverse_diagonal";

@@ -183,7 +183,7 @@ pub(super) fn sizes_of<P: Pattern, const D: usize>(
 #[cfg(test)]
 mod tests {
     use super::{Factorization, Result, Source, Structure};
-    use crate::{Boundary, factorize, laplacian};
+    use crate::{Boundary, laplacian};
     use burn::tensor::Device;
     use sparse_ops::CsrTensor;
     use std::sync::Arc;
@@ -204,20 +204,6 @@ mod tests {
         let first = of(&a, Factorization::Cholesky);
         assert!(Arc::ptr_eq(&first, &of(&a.clone().mul_scalar(2.0), Factorization::Ldlt)));
         assert!(!Arc::ptr_eq(&first, &of(&a, Factorization::Lu)));
-    }
-
-    /// Other patterns with the same elements take it over, and keep it; an error is not kept.
-    #[test]
-    fn taken_over_by_an_equal_pattern() {
-        let factor = factorize(&grid(), Factorization::Lu);
-        let other = grid();
-        let again = factor.refactorize(&other);
-        assert!(Arc::ptr_eq(&again.core.systems[0].plan, &factor.core.systems[0].plan));
-        assert!(Arc::ptr_eq(&factor.refactorize(&other).core.structure, &again.core.structure));
-        let eye = CsrTensor::<2>::eye(12, &Device::flex());
-        assert!(factor.try_refactorize(&eye).is_err());
-        assert!(of(&eye, Factorization::Lu, Source::Pattern).is_ok());
-        assert!(factor.try_refactorize(&eye).is_err());
     }
 
     /// Matrices of a batch share it, where their patterns are equal.

@@ -3,9 +3,8 @@
 //! A pass over all systems of a large batch reads memory for each number. So a few systems at a time are solved to the
 //! end by one thread, and their numbers stay in its cache.
 
+use super::problem::{Outcome, Problem};
 use super::watch::Stopped;
-use super::{Outcome, Problem, sweeps};
-use crate::method::Method;
 use crate::operator::LinearOperator;
 use burn::tensor::Tensor;
 use sparse_ops::Result;
@@ -15,8 +14,12 @@ use std::ops::Range;
 /// Unknowns of a group. A vector of f64 has 128 KB.
 const UNKNOWNS: usize = 1 << 14;
 
-/// The outcome, if the systems are several groups and can be taken apart.
-pub fn run(method: &Method, problem: &Problem<'_>) -> Option<Result<Outcome>> {
+/// The outcome, if the systems are several groups and can be taken apart: `solve` is given a group and the number of
+/// its first system.
+pub fn run(
+    problem: &Problem<'_>,
+    solve: &(dyn Fn(Problem<'_>, usize) -> Result<Outcome> + Sync),
+) -> Option<Result<Outcome>> {
     let [systems, rows, width] = problem.b.dims();
     let unknowns = rows.max(problem.a.dims()[1] / systems) * width;
     let size = UNKNOWNS / unknowns.max(1);
@@ -30,7 +33,7 @@ pub fn run(method: &Method, problem: &Problem<'_>) -> Option<Result<Outcome>> {
         None => vec![None; groups.len()],
     };
     let a = problem.a.groups(size, systems)?;
-    let solve = |at: usize| {
+    let outcome = |at: usize| {
         let group = groups[at].clone();
         let narrow = |x: &Tensor<3>| x.clone().narrow(0, group.start, group.len());
         let problem = Problem {
@@ -41,10 +44,10 @@ pub fn run(method: &Method, problem: &Problem<'_>) -> Option<Result<Outcome>> {
             relative: problem.relative[group.start * width..group.end * width].to_vec(),
             ..*problem
         };
-        sweeps(method, problem, Some(group.start), None)
+        solve(problem, group.start)
     };
     let mut outcomes: Vec<Option<Result<Outcome>>> = groups.iter().map(|_| None).collect();
-    sparse_core::for_chunks(&mut outcomes, 1, &|at, outcome| outcome[0] = Some(solve(at)));
+    sparse_core::for_chunks(&mut outcomes, 1, &|at, own| own[0] = Some(outcome(at)));
     Some(outcomes.into_iter().flatten().collect::<Result<Vec<_>>>().map(joined))
 }
 

@@ -14,6 +14,7 @@ mod idr;
 mod least_squares;
 mod minres;
 mod pass;
+mod problem;
 mod squared;
 mod system;
 pub mod vectors;
@@ -23,41 +24,16 @@ use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};
 use crate::report::of_system;
 use burn::tensor::{Bool, Tensor, TensorData};
+pub use problem::{Outcome, Problem};
 use sparse_ops::{Result, SparseError};
 use system::{Point, System};
 use vectors::{Vectors, choose, evened, indicator, largest, norm, read};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
-/// What to solve, without the tape. Columns are `[systems, rows, F]`.
-pub struct Problem<'a> {
-    pub a: &'a Operator,
-    pub preconditioner: Option<&'a Operator>,
-    pub b: Vectors,
-    pub start: Option<Vectors>,
-    /// For each column.
-    pub relative: Vec<f64>,
-    pub absolute: f64,
-    pub most: usize,
-    pub every: usize,
-}
-
-/// The last point, and how it was reached.
-pub struct Outcome {
-    pub x: Vectors,
-    pub stopped: Stopped,
-    /// Why the method is not for this system.
-    pub trouble: Option<SparseError>,
-    pub iterations: usize,
-    pub history: Vec<(usize, f64)>,
-    /// The true residual of each column by the size of its right-hand side.
-    pub residuals: Vec<f64>,
-    /// The tolerance of each column for the second solve.
-    pub relative: Vec<f64>,
-}
-
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
     // A callback sees all systems, so with one they go side by side.
-    let in_groups = if progress.is_none() { groups::run(method, &problem) } else { None };
+    let solve = |problem: Problem<'_>, first| sweeps(method, problem, Some(first), None);
+    let in_groups = if progress.is_none() { groups::run(&problem, &solve) } else { None };
     let first = (problem.b.dims()[0] > 1).then_some(0);
     in_groups.unwrap_or_else(|| sweeps(method, problem, first, progress))
 }

@@ -14,8 +14,8 @@ enum Place {
     Made(usize),
 }
 
-/// Linear combinations of vectors, and dot products. On a CPU they are one pass over memory, and the results are written
-/// over vectors that nobody else has; on a GPU they are Burn's operations, which fusion makes one kernel.
+/// Linear combinations of vectors, and dot products. On a CPU they are one pass over memory, and the results are
+/// written over vectors that nobody else has; on a GPU they are Burn's operations, which fusion makes one kernel.
 #[derive(Default)]
 pub struct Pass {
     vectors: Vec<Vectors>,

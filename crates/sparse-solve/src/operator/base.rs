@@ -50,9 +50,9 @@ pub trait LinearOperator: Debug + Send + Sync {
         None
     }
 
-    /// Its `of` systems in groups of `size`, of which the last may be smaller, if they can be taken apart: each with the
-    /// rows and columns of its systems, and without the tape. On a CPU a solver then takes few of many small systems at
-    /// a time, whose numbers stay in the cache, and a thread of a pool does each group.
+    /// Its `of` systems in groups of `size`, of which the last may be smaller, if they can be taken apart: each with
+    /// the rows and columns of its systems, and without the tape. On a CPU a solver then takes few of many small
+    /// systems at a time, whose numbers stay in the cache, and a thread of a pool does each group.
     fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
         let _ = (size, of);
         None

@@ -45,8 +45,8 @@ fn list<const D: usize>(x: &Tensor<D>) -> Vec<f64> {
     x.to_data().iter().collect()
 }
 
-/// With a preconditioner, a start and an operator that is made of others, which are cut as well: the bits of each system
-/// alone, and a report of all.
+/// With a preconditioner, a start and an operator that is made of others, which are cut as well: the bits of each
+/// system alone, and a report of all.
 #[test]
 fn each_system_is_as_if_it_were_alone() {
     let (all, b) = (systems(), right());
