@@ -21,13 +21,13 @@ pub mod vectors;
 pub mod watch;
 
 use crate::method::Method;
-use crate::operator::{LinearOperator, Operator};
+use crate::operator::LinearOperator;
 use crate::report::of_system;
 use burn::tensor::{Bool, Tensor, TensorData};
 pub use problem::{Outcome, Problem};
 use sparse_ops::{Result, SparseError};
 use system::{Point, System};
-use vectors::{Vectors, choose, evened, indicator, largest, norm, read};
+use vectors::{choose, evened, indicator, largest, norm, read};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
