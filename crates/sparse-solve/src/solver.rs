@@ -175,6 +175,22 @@ impl SolverConfig {
         SparseError::invalid(OP, format!("{advice}: {report}"))
     }
 
+    /// What holds for any matrix.
+    pub(crate) fn check(&self, op: &'static str) -> Result<()> {
+        for (name, number) in [("relative", self.relative), ("absolute", self.absolute)] {
+            if !(number >= 0.0 && number.is_finite()) {
+                let message = format!("the {name} tolerance must be a number from 0 on, got {number}");
+                return Err(SparseError::invalid(op, message));
+            }
+        }
+        match self.method {
+            Method::Gmres { restart: 0 } | Method::Fgmres { restart: 0 } | Method::Idr { shadows: 0 } => {
+                Err(SparseError::invalid(op, "the number of directions or shadows must be at least 1, got 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_hints<const D: usize>(
         &self,
         a: &dyn LinearOperator,
@@ -221,15 +237,7 @@ impl SolverConfig {
             let rule = "the right-hand side {left} must have the rows of {right}, and columns or none";
             return Err(SparseError::shape_mismatch(OP, rule, dims, head));
         }
-        for (name, number) in [("relative", self.relative), ("absolute", self.absolute)] {
-            if !(number >= 0.0 && number.is_finite()) {
-                let message = format!("the {name} tolerance must be a number from 0 on, got {number}");
-                return Err(SparseError::invalid(OP, message));
-            }
-        }
-        if let Method::Gmres { restart: 0 } | Method::Fgmres { restart: 0 } | Method::Idr { shadows: 0 } = self.method {
-            return Err(SparseError::invalid(OP, "the number of directions or shadows must be at least 1, got 0"));
-        }
+        self.check(OP)?;
         if b.dtype().size() < 4 || !b.dtype().is_float() {
             let dtype = format!("{:?}", b.dtype()).to_lowercase();
             return Err(SparseError::unsupported_dtype(OP, "a linear system", dtype));

@@ -40,7 +40,7 @@ where
 /// # Errors
 ///
 /// Those of `make`.
-pub fn try_kept<P, K, T, E>(pattern: &P, key: K, make: impl FnOnce() -> Result<T, E>) -> Result<T, E>
+pub fn kept_result<P, K, T, E>(pattern: &P, key: K, make: impl FnOnce() -> Result<T, E>) -> Result<T, E>
 where
     P: Pattern,
     K: Eq + Send + Sync + 'static,

@@ -12,7 +12,7 @@
 //! - Dense rows: [`linear`], [`add_bias`], [`log_softmax_rows`], [`activate`], [`Activation`], [`sum_dim`], [`expand`],
 //!   [`write_rows`], [`Drops`], [`wide`], [`nothing`], [`cat_rows`].
 //! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`is_gpu`].
-//! - What is derived once: [`kept`], [`try_kept`], [`Derived`], [`Lazy`], [`Recent`].
+//! - What is derived once: [`kept`], [`kept_result`], [`Derived`], [`Lazy`], [`Recent`].
 //! - Index tensors: [`index_tensor`], [`index_below`], [`narrow_index`], [`ints`], [`signed`], [`index_dtype_for`],
 //!   [`Exact`], [`along`].
 //! - Numbers of the host: [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`].
@@ -101,7 +101,7 @@ pub use crate::policy::Drops;
 pub use crate::rows::{RowMap, RowSums, expand, move_rows, sum_dim, sum_rows};
 pub use crate::tensor::construct::host::from_entries;
 pub use edges::{read_at, read_ends, reduce_rows, write_rows};
-pub use keep::{Derived, kept, try_kept};
+pub use keep::{Derived, kept, kept_result};
 pub use parts::{
     Parts, arrays, by_columns, by_rows, check_shape, coo_pattern, csr_pattern, from_coordinates, in_layout,
 };

@@ -4,7 +4,7 @@ use super::factor::try_factorize;
 use super::kind::Factorization;
 use burn::tensor::{DType, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Derived, Parts, same_elements, try_kept};
+use sparse_ops::extend::{Derived, Parts, kept_result, same_elements};
 use sparse_ops::ops::try_concat;
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{Fill, Result, SparseError, SparseTensor};
@@ -70,7 +70,7 @@ struct Below;
 fn above_identity<P: Pattern>(a: &SparseTensor<P, 2>, root: f64) -> Result<SparseTensor<P, 2>> {
     let (cols, options) = (a.dims()[1], (&a.device(), a.dtype()));
     let make = || SparseTensor::<P, 2>::try_eye(cols, options).map(|eye| Identity(eye.pattern().clone()));
-    let below = try_kept(a.pattern(), Below, make)?.0;
+    let below = kept_result(a.pattern(), Below, make)?.0;
     let below = SparseTensor::from_parts(below, Tensor::full([cols, 1], root, options), vec![], Fill::Zero);
     try_concat(&[a.clone().with_fill(Fill::Zero), below], 0)
 }

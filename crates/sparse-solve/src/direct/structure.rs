@@ -4,7 +4,7 @@ use super::kind::Factorization;
 use super::plan::{Family, Known, Plan, trouble};
 use burn::tensor::{DType, Int, Tensor};
 use faer::sparse::FaerError;
-use sparse_ops::extend::{Derived, by_rows, kernel, read_all, try_kept};
+use sparse_ops::extend::{Derived, by_rows, kept_result, kernel, read_all};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{Result, SparseError, SparseTensor};
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Structure {
         source: Source<'_>,
     ) -> Result<Arc<Self>> {
         let make = || Self::new(op, pattern, sizes, family, source).map(|own| Kept(Arc::new(own)));
-        let own = try_kept(pattern, Of(family), make)?.0;
+        let own = kept_result(pattern, Of(family), make)?.0;
         match source {
             Source::Like(other) if !own.is_like(other) => Err(other_elements(op)),
             _ => Ok(own),

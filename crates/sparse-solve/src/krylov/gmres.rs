@@ -89,8 +89,6 @@ struct Rotations {
     right: Vec<f64>,
     residual: f64,
     epsilon: f64,
-    /// The longest column.
-    most: f64,
     /// A column is made of those before, so no direction follows that comes from the right-hand side.
     is_broken: bool,
 }
@@ -98,7 +96,7 @@ struct Rotations {
 impl Rotations {
     fn new(size: f64, epsilon: f64) -> Self {
         let (columns, turns, right) = (vec![], vec![], vec![size]);
-        Self { columns, turns, right, residual: size, epsilon, most: 0.0, is_broken: false }
+        Self { columns, turns, right, residual: size, epsilon, is_broken: false }
     }
 
     fn push(&mut self, mut column: Vec<f64>) {
@@ -107,7 +105,7 @@ impl Rotations {
             self.right.push(0.0);
             return;
         }
-        self.most = column.iter().fold(0.0, |size: f64, own| size.hypot(*own)).max(self.most);
+        let whole = column.iter().fold(0.0, |size: f64, own| size.hypot(*own));
         for (at, [cos, sin]) in self.turns.iter().enumerate() {
             let [a, b] = [column[at], column[at + 1]];
             (column[at], column[at + 1]) = (cos * a + sin * b, cos * b - sin * a);
@@ -117,7 +115,7 @@ impl Rotations {
         let size = a.hypot(b);
         // What rounding leaves of a column that is made of those before takes nothing of the residual (Brown and Walker
         // 1997).
-        self.is_broken = size <= 10.0 * self.epsilon * self.most;
+        self.is_broken = size <= 10.0 * self.epsilon * whole;
         let (pivot, [cos, sin]) = if self.is_broken { (0.0, [0.0, 1.0]) } else { (size, [a / size, b / size]) };
         column[at] = pivot;
         column.truncate(at + 1);

@@ -128,6 +128,7 @@ impl FixedPointConfig {
         let clock = clock();
         check_tolerance(OP, "relative", self.relative)?;
         check_tolerance(OP, "absolute", self.absolute)?;
+        self.gradient.check(OP)?;
         if !(self.damping > 0.0 && self.damping.is_finite()) {
             return Err(SparseError::invalid(OP, format!("the damping must be above 0, got {}", self.damping)));
         }

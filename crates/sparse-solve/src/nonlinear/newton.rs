@@ -138,6 +138,7 @@ impl NewtonConfig {
         for (name, number) in [("relative", self.relative), ("absolute", self.absolute), ("step", self.step)] {
             check_tolerance(OP, name, number)?;
         }
+        self.gradient.iter().try_for_each(|gradient| gradient.check(OP))?;
         let tape = tape_of(theta, &start);
         let start = if start.is_autodiff() { start.inner() } else { start };
         if start.dims().contains(&0) {

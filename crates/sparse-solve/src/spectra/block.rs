@@ -54,15 +54,16 @@ pub fn combine<const N: usize>(blocks: &[&Block], matrices: [Block; N]) -> [Bloc
         return results.try_into().expect("a result for each matrix");
     }
     matrices.map(|matrix| {
-        let (mut start, none) =
-            (0, Tensor::zeros([blocks[0].dims()[0], matrix.dims()[1]], (&matrix.device(), matrix.dtype())));
-        let terms = blocks.iter().map(|&own| {
+        let [rows, cols] = [blocks[0].dims()[0], matrix.dims()[1]];
+        let mut start = 0;
+        let term = |own: &&Block| {
             let count = own.dims()[1];
             start += count;
-            (own, matrix.clone().narrow(0, start - count, count))
-        });
-        let terms = terms.filter(|(own, part)| own.dims()[1] * part.dims()[1] > 0);
-        terms.map(|(own, part)| own.clone().matmul(part)).reduce(|sum, term| sum + term).unwrap_or(none)
+            // Burn has no part of nothing.
+            (count * cols > 0).then(|| (*own).clone().matmul(matrix.clone().narrow(0, start - count, count)))
+        };
+        let sum = blocks.iter().filter_map(term).reduce(|sum, term| sum + term);
+        sum.unwrap_or_else(|| Tensor::zeros([rows, cols], (&matrix.device(), matrix.dtype())))
     })
 }
 

@@ -27,6 +27,9 @@ pub fn read<const N: usize>(list: [&Tensor<2>; N]) -> [Small; N] {
 /// On the device and in the dtype of `like`.
 pub fn to_device(matrix: &Small, like: &Tensor<2>) -> Tensor<2> {
     let (rows, cols) = (matrix.nrows(), matrix.ncols());
+    if rows * cols == 0 {
+        return Tensor::zeros([rows, cols], (&like.device(), like.dtype()));
+    }
     let list: Vec<f64> = (0..rows * cols).map(|at| matrix[(at / cols, at % cols)]).collect();
     Tensor::from_data(TensorData::new(list, [rows, cols]), (&like.device(), like.dtype()))
 }

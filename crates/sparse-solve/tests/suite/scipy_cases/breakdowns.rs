@@ -5,6 +5,7 @@ use super::iterative::list;
 use super::matrices::{F64, diagonal, full, length};
 use crate::random::{dense, product};
 use crate::solutions::ALL;
+use burn::tensor::DType;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::solve::{Hints, Method, Solution, SolverConfig, Stopped};
 
@@ -90,6 +91,16 @@ fn a_nilpotent_matrix_whose_solution_is_outside_the_krylov_space() {
             "{method:?}"
         );
         assert!(solution.report.iterations <= 2, "{method:?}: {}", solution.report);
+    }
+}
+
+/// What is small beside other columns is no rounding of its own one.
+#[test]
+fn columns_of_far_sizes() {
+    let a = full([[0.0, 0.0, 1.0], [2e6, 0.0, 0.0], [0.0, 1.0, 0.0]], DType::F32);
+    for method in [Method::Gmres { restart: 30 }, Method::Fgmres { restart: 30 }] {
+        let x = SolverConfig::new(method).solve(&a, dense(&[1.0, 0.0, 0.0], [3], DType::F32));
+        assert!((x - dense(&[0.0, 0.0, 1.0], [3], DType::F32)).abs().max().into_scalar::<f32>() < 1e-5, "{method:?}");
     }
 }
 
