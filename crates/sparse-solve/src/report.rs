@@ -3,6 +3,7 @@
 use crate::krylov::watch::{Progress, Stopped};
 use crate::operator::LinearOperator;
 use burn::tensor::Tensor;
+use sparse_ops::{Result, SparseError};
 use std::fmt;
 use std::time::Duration;
 
@@ -65,4 +66,16 @@ impl fmt::Display for Report {
 /// The end of a message that names a system of a batch.
 pub(crate) fn of_system(system: Option<usize>) -> String {
     system.map_or(String::new(), |system| format!(" of system {system}"))
+}
+
+/// # Errors
+///
+/// `invalid` for a tolerance that is no number from 0 on.
+pub(crate) fn check_tolerance(op: &'static str, name: &str, number: f64) -> Result<()> {
+    match number >= 0.0 && number.is_finite() {
+        true => Ok(()),
+        false => {
+            Err(SparseError::invalid(op, format!("the {name} tolerance must be a number from 0 on, got {number}")))
+        }
+    }
 }

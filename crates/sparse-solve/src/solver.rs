@@ -5,7 +5,7 @@ use crate::krylov::watch::{OP, Stopped};
 use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{Batch, LinearOperator, device_of};
-use crate::report::{Hints, Report, Solution};
+use crate::report::{Hints, Report, Solution, check_tolerance};
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
@@ -177,12 +177,8 @@ impl SolverConfig {
 
     /// What holds for any matrix.
     pub(crate) fn check(&self, op: &'static str) -> Result<()> {
-        for (name, number) in [("relative", self.relative), ("absolute", self.absolute)] {
-            if !(number >= 0.0 && number.is_finite()) {
-                let message = format!("the {name} tolerance must be a number from 0 on, got {number}");
-                return Err(SparseError::invalid(op, message));
-            }
-        }
+        check_tolerance(op, "relative", self.relative)?;
+        check_tolerance(op, "absolute", self.absolute)?;
         match self.method {
             Method::Gmres { restart: 0 } | Method::Fgmres { restart: 0 } | Method::Idr { shadows: 0 } => {
                 Err(SparseError::invalid(op, "the number of directions or shadows must be at least 1, got 0"))

@@ -3,11 +3,11 @@
 use super::anderson::Mixing;
 use super::equation::{Equation, Tangent, check_shape, tape_of};
 use super::implicit::{adjoint, constant, on_tape};
-use super::newton::check_tolerance;
 use super::report::{NonlinearReport, Root, column, sizes};
 use crate::krylov::watch::{Progress, Stopped};
 use crate::method::Method;
 use crate::operator::Operator;
+use crate::report::check_tolerance;
 use crate::solver::{SolverConfig, clock};
 use burn::config::Config;
 use burn::module::Module;

@@ -6,7 +6,7 @@ use super::jacobian::Jacobian;
 use super::report::{NonlinearReport, Root, column, sizes};
 use crate::krylov::watch::{Progress, Stopped};
 use crate::method::Method;
-use crate::report::Hints;
+use crate::report::{Hints, check_tolerance};
 use crate::solver::{SolverConfig, clock};
 use burn::config::Config;
 use burn::module::Module;
@@ -244,14 +244,5 @@ fn told(iteration: usize, trouble: SparseError) -> SparseError {
     match trouble.kind() {
         "invalid" => SparseError::invalid(OP, format!("in iteration {}: {trouble}", iteration + 1)),
         _ => trouble,
-    }
-}
-
-pub(super) fn check_tolerance(op: &'static str, name: &str, number: f64) -> Result<()> {
-    match number >= 0.0 && number.is_finite() {
-        true => Ok(()),
-        false => {
-            Err(SparseError::invalid(op, format!("the {name} tolerance must be a number from 0 on, got {number}")))
-        }
     }
 }

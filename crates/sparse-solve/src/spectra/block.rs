@@ -1,7 +1,7 @@
 //! Blocks of vectors `[n, k]` on the device.
 
 use super::small::{Small, eigh, part, read, to_device};
-use crate::krylov::vectors::{self, random};
+use crate::krylov::vectors::{self as krylov, Vectors, dot, from_host, random};
 use burn::tensor::{DType, Tensor, TensorData};
 use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
 use sparse_ops::extend::{Exact, is_gpu, sum_dim};
@@ -73,14 +73,19 @@ pub fn scaled(a: &Block, factors: &[f64]) -> Block {
     a.clone() * Tensor::<2>::from_data(row, (&a.device(), a.dtype()))
 }
 
+/// As the vectors of one system.
+fn vectors(a: &Block) -> Vectors {
+    let [n, k] = a.dims();
+    a.clone().reshape(Exact([1, n, k]))
+}
+
 /// The squared length of each column, `[1, k]`.
 pub fn squares(a: &Block) -> Block {
     if is_gpu(&a.device()) || a.dims().contains(&0) {
         return sum_dim(a.clone() * a.clone(), 0);
     }
-    let [n, k] = a.dims();
-    let columns = a.clone().reshape(Exact([1, n, k]));
-    vectors::dot(&columns, &columns).reshape(Exact([1, k]))
+    let columns = vectors(a);
+    dot(&columns, &columns).reshape(Exact([1, a.dims()[1]]))
 }
 
 /// `A - B` times a number for each column, and the squared length of each column.
@@ -92,9 +97,9 @@ pub fn residual(a: &Block, b: &Block, factors: &[f64]) -> (Block, Block) {
     }
     let step = ColumnStep::Add { x: Some(0), scale: 0, y: 1 };
     let pass = ColumnPass { steps: vec![step], kept: vec![0], dots: vec![[2, 2]] };
-    let columns = [a, b].map(|own| own.clone().reshape(Exact([1, n, k])));
+    let columns = [a, b].map(vectors);
     let down = factors.iter().map(|factor| -factor).collect();
-    let down = vectors::from_host(down, &columns[0].clone().narrow(1, 0, 1));
+    let down = from_host(down, &columns[0].clone().narrow(1, 0, 1));
     let mut results = kernel::column_pass(&pass, columns.as_slice(), [down].as_slice()).into_iter();
     let mut next = |rows: usize| results.next().expect("what is kept, and the sums").reshape(Exact([rows, k]));
     (next(n), next(1))
@@ -115,8 +120,8 @@ pub fn evened(a: Block) -> Block {
     if a.dims().contains(&0) {
         return a;
     }
-    let most = a.clone().abs().max_dim(0);
-    a / most.clone().mask_fill(most.equal_scalar(0.0), 1.0)
+    let dims = a.dims();
+    krylov::evened(&vectors(&a)).0.reshape(Exact(dims))
 }
 
 /// The length of each column, whose squares need not be in range.
@@ -124,8 +129,9 @@ pub fn lengths_of_any(a: &Block) -> Vec<f64> {
     if a.dims().contains(&0) {
         return vec![0.0; a.dims()[1]];
     }
-    let most = a.clone().abs().max_dim(0);
-    let [squares, most] = read([&squares(&evened(a.clone())), &most]);
+    let (share, most) = krylov::evened(&vectors(a));
+    let row = |own: Vectors| own.reshape(Exact([1, a.dims()[1]]));
+    let [squares, most] = read([&row(dot(&share, &share)), &row(most)]);
     (0..most.ncols()).map(|at| squares[(0, at)].max(0.0).sqrt() * most[(0, at)]).collect()
 }
 

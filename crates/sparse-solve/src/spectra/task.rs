@@ -6,6 +6,7 @@ use super::plain::Plain;
 use super::report::SpectrumReport;
 use crate::krylov::watch::{Progress, Stopped};
 use crate::operator::LinearOperator;
+use crate::report::check_tolerance;
 use burn::tensor::{DType, Tensor};
 use sparse_ops::{Result, SparseError};
 use std::cell::{Cell, RefCell};
@@ -60,13 +61,8 @@ impl Asked {
         if self.count == 0 {
             return Err(SparseError::invalid(self.op, "the count must be at least 1, got 0"));
         }
-        for (name, number) in [("relative", self.relative), ("absolute", self.absolute)] {
-            if !(number >= 0.0 && number.is_finite()) {
-                let message = format!("the {name} tolerance must be a number from 0 on, got {number}");
-                return Err(SparseError::invalid(self.op, message));
-            }
-        }
-        Ok(())
+        check_tolerance(self.op, "relative", self.relative)?;
+        check_tolerance(self.op, "absolute", self.absolute)
     }
 
     /// # Errors
