@@ -7,8 +7,8 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce, Term, Triangle,
-    TrianglePlan,
+    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce, ShiftedRows,
+    Term, Triangle, TrianglePlan,
 };
 
 /// What is known of a tensor without its elements.
@@ -152,7 +152,7 @@ macro_rules! plans {
     )*};
 }
 
-plans!(ProductPlan TrianglePlan);
+plans!(ProductPlan ShiftedRows TrianglePlan);
 
 impl Plain for Triangle {
     fn put(&self, numbers: &mut Vec<ScalarIr>) {

@@ -22,7 +22,8 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, Term, Triangle, TrianglePlan,
+    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, ShiftedRows, Term, Triangle,
+    TrianglePlan,
 };
 
 #[cfg(feature = "gpu")]
@@ -206,10 +207,15 @@ kernels! {
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`. The same holds for the
     /// other products of a sparse and a dense matrix. There are `batch` operands `[cols, features]`, which lie one
-    /// below the other, and so do the results. The bits of an epilogue are those of separate passes.
+    /// below the other, and so do the results. The bits of an epilogue are those of separate passes. The plan is of the
+    /// view; it is used for one operand of one column on a CPU, with the same bits.
     spmm Spmm[K: Kind](
-        view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, batch: usize, epilogue: Epilogue<Tensor<2, K>>,
+        view: Rows, plan: Option<ShiftedRows>, values: Tensor<2, K>, dense: Tensor<2, K>, batch: usize,
+        epilogue: Epilogue<Tensor<2, K>>,
     ) -> Tensor<2, K>;
+
+    /// The plan of `spmm` for a vector, where it pays. For CPUs.
+    shifted_rows ShiftRows(view: Rows) -> Option<ShiftedRows>;
 
     /// Each value times 0 where it is dropped, and else times `1 / (1 - p)`. This is its own gradient too. It uses the
     /// memory of the values if nobody else does, as the next four kernels do. All of these are for CPUs.

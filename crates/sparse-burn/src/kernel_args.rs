@@ -7,8 +7,8 @@ use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, SparseError, Term, Triangle,
-    TrianglePlan,
+    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, ShiftedRows, SparseError,
+    Term, Triangle, TrianglePlan,
 };
 use std::any::{Any, TypeId};
 
@@ -146,6 +146,7 @@ plain!(
     ProductPlan,
     PutTarget,
     Reduce,
+    ShiftedRows,
     Triangle,
     TrianglePlan,
 );
@@ -487,6 +488,12 @@ impl<C: Clone> IntoArg<C> for &C {
 }
 
 impl IntoArg<Option<ProductPlan>> for Option<ProductPlan> {
+    fn into_arg(self) -> Self {
+        self
+    }
+}
+
+impl IntoArg<Option<ShiftedRows>> for Option<ShiftedRows> {
     fn into_arg(self) -> Self {
         self
     }

@@ -65,11 +65,23 @@ fn main() {
         let (values, x) = (list(idx.len()), list(N));
         let mut out = common::zeroed::<f32>(N);
         let a = Compressed { ptr: &ptr[..], idx: &idx[..], perm: None };
+        let plan = ShiftedRows::new(a);
+        if plan.is_some() {
+            report(&format!("{name}, plan"), time(|| ShiftedRows::new(a)), None);
+        }
         report(&format!("{name} f32"), time(|| spmm(a, &values, &x, [1, 1, 1], Epilogue::default(), &mut out)), None);
+        if let Some(plan) = &plan {
+            let planned = || plan.spmv(a, &values, &x, Epilogue::default(), &mut out);
+            report(&format!("{name} f32, planned"), time(planned), None);
+        }
         report(&format!("{name} f32, bare"), time(|| bare((&ptr, &idx), &values, &x, &mut out)), None);
         let [values, x]: [Vec<f64>; 2] = [values, x].map(|list| list.into_iter().map(f64::from).collect());
         let mut out = common::zeroed::<f64>(N);
         report(&format!("{name} f64"), time(|| spmm(a, &values, &x, [1, 1, 1], Epilogue::default(), &mut out)), None);
+        if let Some(plan) = &plan {
+            let planned = || plan.spmv(a, &values, &x, Epilogue::default(), &mut out);
+            report(&format!("{name} f64, planned"), time(planned), None);
+        }
         report(&format!("{name} f64, bare"), time(|| bare((&ptr, &idx), &values, &x, &mut out)), None);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn attends_in_one_walk(dtype: DType, device: &Device) -> bool {
     !matches!(dtype, DType::F16 | DType::BF16) && !is_gpu(device)
 }
 
-/// Whether a product of two sparse matrices keeps a plan. A GPU's product has none.
+/// Whether products keep plans. Those of a GPU have none.
 pub(crate) fn plans_products(device: &Device) -> bool {
     !is_gpu(device)
 }

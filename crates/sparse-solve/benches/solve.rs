@@ -1,9 +1,9 @@
 //! Poisson's equation on a grid of 1000 x 1000 in f64, a batch of 1,000 systems, a direct solve and a spectrum, beside
 //! SciPy, PyAMG, torch-sla and plain faer.
 //!
-//! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve [SIDE]`: without a peer only our own times. Each
-//! time is the median of three runs after one that is not counted; set-up and solve apart. The peers' residuals are
-//! checked.
+//! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve -- [SIDE] [amg] [cg] [batch] [direct] [lobpcg]`:
+//! without names all, without a peer only our own times. Each time is the median of three runs after one that is not
+//! counted; set-up and solve apart. The peers' residuals are checked.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_tensor::CsrTensor;
@@ -64,7 +64,10 @@ fn peers(side: usize, threads: usize) -> Times {
 }
 
 fn main() {
-    let side = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(1000);
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let side = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1000);
+    let names: Vec<&String> = words.iter().filter(|word| word.parse::<usize>().is_err()).collect();
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|own| *own == name);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let options = (&Device::flex(), DType::F64);
     let a: CsrTensor<2> = laplacian(&[side, side], Boundary::Dirichlet, options).unwrap();
@@ -91,34 +94,44 @@ fn main() {
         println!("{name:<24} {own:>9.1} ms {peer}");
     };
 
-    let (setup, amg) = measure(|| AmgConfig::new().setup(&a));
-    println!("{amg}");
-    let (refresh, _) = measure(|| amg.refresh(&a));
-    let (solved, report) = measure(|| solve(&amg));
-    show("AMG set-up", setup, None);
-    show("AMG refresh", refresh, None);
-    show("AMG CG", solved, Some(report.iterations));
-    show("AMG set-up and CG", setup + solved, Some(report.iterations));
-    let column: Tensor<2> = b.clone().reshape([side * side, 1]);
-    let (time, _) = measure(|| amg.try_apply(column.clone()).unwrap());
-    show("AMG cycle", time, None);
-    let (time, _) = measure(|| a.matmul(column.clone()));
-    show("product", time, None);
-    let (cg, gradient) = cut_off(&a, &b, config.clone());
-    show("Jacobi CG, cut off", cg, Some(STEPS));
-    show_beside("the same", "torch-sla: Jacobi CG, cut off", cg);
-    show_beside("forward and adjoint", "torch-sla: forward and adjoint", gradient);
-    println!("{:<24} {:>9.2} x its forward", "", gradient / cg);
-
-    let systems = batch(&config);
-    for peer in ["SciPy cg", "SciPy splu", "torch-sla"] {
-        show_beside("1,000 systems", &format!("{peer}: 1,000 systems"), systems);
+    if wanted("amg") {
+        let (setup, amg) = measure(|| AmgConfig::new().setup(&a));
+        println!("{amg}");
+        let (refresh, _) = measure(|| amg.refresh(&a));
+        let (solved, report) = measure(|| solve(&amg));
+        show("AMG set-up", setup, None);
+        show("AMG refresh", refresh, None);
+        show("AMG CG", solved, Some(report.iterations));
+        show("AMG set-up and CG", setup + solved, Some(report.iterations));
+        let column: Tensor<2> = b.clone().reshape([side * side, 1]);
+        let (time, _) = measure(|| amg.try_apply(column.clone()).unwrap());
+        show("AMG cycle", time, None);
     }
-    let (ours, faer) = cholesky();
-    show("Cholesky", ours, None);
-    println!("{:<24} {faer:>9.1} ms of plain faer, {:.2}x", "", faer / ours);
-    let (spectrum, iterations) = lobpcg(side / 2);
-    show("LOBPCG", spectrum, Some(iterations));
+    if wanted("cg") {
+        let column: Tensor<2> = b.clone().reshape([side * side, 1]);
+        let (time, _) = measure(|| a.matmul(column.clone()));
+        show("product", time, None);
+        let (cg, gradient) = cut_off(&a, &b, config.clone());
+        show("Jacobi CG, cut off", cg, Some(STEPS));
+        show_beside("the same", "torch-sla: Jacobi CG, cut off", cg);
+        show_beside("forward and adjoint", "torch-sla: forward and adjoint", gradient);
+        println!("{:<24} {:>9.2} x its forward", "", gradient / cg);
+    }
+    if wanted("batch") {
+        let systems = batch(&config);
+        for peer in ["SciPy cg", "SciPy splu", "torch-sla"] {
+            show_beside("1,000 systems", &format!("{peer}: 1,000 systems"), systems);
+        }
+    }
+    if wanted("direct") {
+        let (ours, faer) = cholesky();
+        show("Cholesky", ours, None);
+        println!("{:<24} {faer:>9.1} ms of plain faer, {:.2}x", "", faer / ours);
+    }
+    if wanted("lobpcg") {
+        let (spectrum, iterations) = lobpcg(side / 2);
+        show("LOBPCG", spectrum, Some(iterations));
+    }
 }
 
 /// Conjugate gradients that do not go to the end, which takes thousands; and the same with the gradients.

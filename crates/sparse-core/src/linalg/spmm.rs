@@ -183,13 +183,16 @@ pub(super) fn head_width(heads: usize, features: usize) -> usize {
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
+    use crate::ShiftedRows;
     use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Ids, with_elements, with_ids};
     use crate::epilogue::Epilogue;
     use crate::memory::unwritten;
 
-    /// See [`spmm`](crate::spmm()): `[batch, rows, features]`.
+    /// See [`spmm`](crate::spmm()): `[batch, rows, features]`. Of one operand of one column with the plan, if there is
+    /// one.
     pub fn spmm(
         a: DynCompressed<'_>,
+        plan: Option<&ShiftedRows>,
         values: Elements<'_>,
         dense: Elements<'_>,
         sizes: [usize; 3],
@@ -200,7 +203,11 @@ pub(super) mod dynamic {
         with_ids!(a.ptr, I => with_elements!(values, T => {
             let mut out = unwritten::<T>(batch * a.rows() * features);
             let epilogue = Epilogue { bias: bias.map(T::elements), relu };
-            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), sizes, epilogue, &mut out);
+            let (values, dense) = (T::elements(values), T::elements(dense));
+            match plan.filter(|_| sizes == [1; 3]) {
+                Some(plan) => plan.spmv::<T, I>(a.of(), values, dense, epilogue, &mut out),
+                None => super::spmm::<T, I>(a.of(), values, dense, sizes, epilogue, &mut out),
+            }
             T::element_vec(out)
         }))
     }

@@ -189,11 +189,10 @@ fn equal_rows<I: Index>(ptr: &[I]) -> Option<usize> {
     (other == 0 && (1..=8).contains(&length)).then_some(length)
 }
 
-/// The sum of at most 8 products, in the order of [`contiguous_sum`]: what lies half of 8 apart is added, then a
-/// quarter, .. Zero is added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
+/// The sum of at most 16 products, in the order of [`contiguous_sum`]: what lies 8 apart is added, then 4, .. Zero is added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
 #[inline(always)]
-fn short_sum<T: Element, const L: usize>(mut x: [T::Acc; L]) -> T {
-    let mut half = 4;
+pub(super) fn short_sum<T: Element, const L: usize>(mut x: [T::Acc; L]) -> T {
+    let mut half = 8;
     while half > 0 {
         for j in 0..half.min(L.saturating_sub(half)) {
             x[j] = T::add(x[j], x[j + half]);

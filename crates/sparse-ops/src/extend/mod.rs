@@ -61,6 +61,7 @@ pub mod kernel {
     use crate::base::kind::Kind;
     use crate::kernel::{self, Compressed, Epilogue};
     use burn::tensor::Tensor;
+    use sparse_core::ShiftedRows;
 
     pub use sparse_burn::kernel::{
         column_pass, combine_columns, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular,
@@ -71,7 +72,7 @@ pub mod kernel {
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`.
     pub fn spmm<K: Kind>(view: &Compressed, values: &Tensor<2, K>, dense: &Tensor<2, K>) -> Tensor<2, K> {
-        kernel::spmm(view, values, dense, 1, &Epilogue::default())
+        kernel::spmm(view, None::<ShiftedRows>, values, dense, 1, &Epilogue::default())
     }
 }
 

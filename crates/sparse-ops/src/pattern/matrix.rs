@@ -5,9 +5,12 @@ use crate::base::coordinates::join_dims;
 use crate::base::index::differences;
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Compressed};
-use crate::policy::{joins_gradients, mostly_empty};
+use crate::policy::{joins_gradients, mostly_empty, plans_products};
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{Int, Tensor};
+use sparse_burn::replay::lookup;
+use sparse_core::ShiftedRows;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
 /// `[B*M, B*N]`, so products have only one case.
@@ -22,6 +25,9 @@ pub(crate) struct Matrix {
     column_places: Lazy<Tensor<1, Int>>,
     columns: Lazy<RowMap>,
     row_sums: Lazy<RowSums>,
+    /// Whether there was a product with a vector.
+    multiplied: AtomicBool,
+    shifted_rows: Lazy<Option<ShiftedRows>>,
     /// Whether elements are in the order of their rows.
     sorted: bool,
 }
@@ -46,6 +52,8 @@ impl Matrix {
             column_places: Lazy::new(),
             columns: Lazy::new(),
             row_sums: Lazy::new(),
+            multiplied: AtomicBool::new(false),
+            shifted_rows: Lazy::new(),
             sorted,
         }
     }
@@ -97,6 +105,15 @@ impl Matrix {
     /// Compressed columns: the transpose, with the permutation of its values.
     pub(crate) fn by_col(&self) -> &Compressed {
         self.by_col.get(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
+    }
+
+    /// The plan of products with vectors, from the second one on: many matrices have only one.
+    pub(crate) fn shifted_rows(&self) -> Option<ShiftedRows> {
+        if !plans_products(&self.col_ids.device()) {
+            return None;
+        }
+        lookup(|| self.multiplied.swap(true, Ordering::Relaxed).then_some(())).ok()?;
+        self.shifted_rows.read(|| kernel::shifted_rows(self.by_row()))
     }
 
     /// The rows, for products.

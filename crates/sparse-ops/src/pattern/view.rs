@@ -7,6 +7,7 @@ use crate::pattern::transposed_values::TransposedValues;
 use crate::policy;
 use crate::rows::distinct;
 use burn::tensor::{Int, Tensor};
+use sparse_core::ShiftedRows;
 
 /// The lines of a matrix, its rows or its columns: all of them, or those alone that have elements. Cloning copies
 /// handles.
@@ -66,7 +67,9 @@ impl View {
 
     /// The products of the lines and each of `batch` dense operands, which lie one below the other.
     pub(crate) fn times<K: Kind>(&self, values: &Tensor<2, K>, dense: &Tensor<2, K>, batch: usize) -> Tensor<2, K> {
-        let spmm = |dense, batch| self.rows(|lines| kernel::spmm(lines, values, dense, batch, &Epilogue::default()));
+        let spmm = |dense, batch| {
+            self.rows(|lines| kernel::spmm(lines, None::<ShiftedRows>, values, dense, batch, &Epilogue::default()))
+        };
         if batch == 1 || self.is_all() {
             return spmm(dense, batch);
         }

@@ -7,12 +7,12 @@
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
     Activate, ActivateBackward, Attend, BiasRelu, CombineColumns, DropValues, Factorize, Matmul, PassColumns,
-    ReluBackward, SampledExtremum, SampledExtremumBackward, SolveTriangular, SortTriangle, SpgemmExtremum,
+    ReluBackward, SampledExtremum, SampledExtremumBackward, ShiftRows, SolveTriangular, SortTriangle, SpgemmExtremum,
     SpgemmExtremumBackward,
 };
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
-use sparse_core::{Result, TrianglePlan};
+use sparse_core::{Result, ShiftedRows, TrianglePlan};
 
 macro_rules! on_host {
     ($($Args:ident)*: $out:ty) => {$(
@@ -28,6 +28,7 @@ on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: Cube
 on_host!(CombineColumns PassColumns: Vec<CubeTensor>);
 on_host!(SampledExtremum SampledExtremumBackward SpgemmExtremum SpgemmExtremumBackward: CubeTensor);
 on_host!(Attend: (CubeTensor, Option<CubeTensor>));
+on_host!(ShiftRows: Option<ShiftedRows>);
 on_host!(SortTriangle: Option<TrianglePlan>);
 on_host!(SolveTriangular: Result<CubeTensor>);
 on_host!(Factorize: Result<(RowsView<CubeTensor>, CubeTensor)>);

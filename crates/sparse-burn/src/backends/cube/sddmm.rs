@@ -176,7 +176,8 @@ impl SpmmBackward<CubeTensor> {
         let Self { view, values, dense, grad, rows, cols, .. } = self;
         let heads = values.meta.shape()[1];
         let epilogue = Epilogue::default();
-        let of_dense = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense: grad.clone(), batch: 1, epilogue });
+        let of_dense =
+            gpu_or_host::<Spmm<()>>(Spmm { view, plan: None, values, dense: grad.clone(), batch: 1, epilogue });
         Ok((of_dense, gpu_or_host::<Sddmm<()>>(Sddmm { rows, cols, x: grad, y: dense, heads })))
     }
 }

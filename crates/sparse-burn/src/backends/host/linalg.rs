@@ -3,13 +3,13 @@
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
-    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, SolveTriangular, SortTriangle, Spgemm,
-    SpgemmExtremum, SpgemmExtremumBackward, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward,
+    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, ShiftRows, SolveTriangular, SortTriangle,
+    Spgemm, SpgemmExtremum, SpgemmExtremumBackward, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward,
 };
 use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynCompressed, DynScores};
-use sparse_core::{ProductPlan, Result, TrianglePlan};
+use sparse_core::{ProductPlan, Result, ShiftedRows, TrianglePlan};
 
 impl RowsView<HostTensor> {
     pub(super) fn slices(&self) -> DynCompressed<'_> {
@@ -19,12 +19,12 @@ impl RowsView<HostTensor> {
 
 impl Spmm<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { view, values, dense, batch, epilogue } = self;
+        let Self { view, plan, values, dense, batch, epilogue } = self;
         let (rows, dtype) = (view.ptr.dims()[0] - 1, values.dtype());
         let [heads, features] = [&values, &dense].map(|matrix| matrix.dims()[1]);
         let (a, bias) = (view.slices(), epilogue.bias.as_ref().map(HostTensor::elements));
         let (values, dense) = (values.elements(), dense.elements());
-        let out = dynamic::spmm(a, values, dense, [batch, heads, features], bias, epilogue.relu);
+        let out = dynamic::spmm(a, plan.as_ref(), values, dense, [batch, heads, features], bias, epilogue.relu);
         out.data([batch * rows, features], dtype)
     }
 }
@@ -137,6 +137,12 @@ impl SpgemmExtremumBackward<HostTensor> {
         let results = (out.elements(), grad.elements());
         let grads = dynamic::spgemm_extremum_backward(term, c.slices(), left, right, cols, results);
         grads.data([a.idx.dims()[0], 1], a_values.dtype())
+    }
+}
+
+impl ShiftRows<HostTensor> {
+    pub(crate) fn host(self) -> Option<ShiftedRows> {
+        dynamic::shifted_rows(self.view.slices())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kernel::*;
 use crate::kernel_args::{PatternArrays, RowsView};
 use crate::options::PutTarget;
 use burn::tensor::DType;
-use sparse_core::{ProductPlan, TrianglePlan, records};
+use sparse_core::{ProductPlan, ShiftedRows, TrianglePlan, records};
 
 /// The number of entries of a list.
 fn count(list: &Meta) -> usize {
@@ -104,6 +104,7 @@ results! {
     SegmentSoftmaxBackward -> Meta: |own| own.out.clone();
     SegmentSum -> Meta: |own| own.values.sized([count(&own.ptr) - 1, width(&own.values)]);
     // The server makes no plans: they would be used here.
+    ShiftRows -> Option<ShiftedRows>: |_own| None;
     SortTriangle -> Option<TrianglePlan>: |_own| None;
     SpgemmExtremum -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);
     SpgemmExtremumBackward -> Meta: |own| own.a.1.sized([count(&own.a.0.idx), 1]);

@@ -21,7 +21,8 @@ pub(crate) fn spmm<K: Numeric>(
     epilogue: Epilogue<K>,
     kept: Option<&Arc<TransposedValues>>,
 ) -> Tensor<2, K> {
-    let out = kernel::spmm(matrix.by_row(), &values, &dense, batch, &epilogue);
+    let plan = if (batch, dense.dims()[1]) == (1, 1) { matrix.shifted_rows() } else { None };
+    let out = kernel::spmm(matrix.by_row(), plan, &values, &dense, batch, &epilogue);
     let ids = [matrix.row_ids(), matrix.col_ids()];
     recorded(out, [values, dense], epilogue, |[values, dense]| {
         let wide = batch * dense.dims()[1] >= policy::WIDE;

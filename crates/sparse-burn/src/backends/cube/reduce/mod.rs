@@ -143,7 +143,7 @@ impl Spmm<CubeTensor> {
     }
 
     fn has_kernel(&self) -> bool {
-        let Self { view, values, dense, batch, epilogue } = self;
+        let Self { view, values, dense, batch, epilogue, .. } = self;
         // Without elements there is nothing to bind: results are zeros, and the host computes what follows them.
         let follows = count(values) > 0 || epilogue.is_empty();
         let splits = *batch == 1 || *batch > 1 && count(dense) > 0;
@@ -152,7 +152,7 @@ impl Spmm<CubeTensor> {
 
     /// The operands are copied side by side within each head, so that one launch multiplies all of them.
     fn side_by_side(self) -> CubeTensor {
-        let Self { view, values, dense, batch, epilogue: Epilogue { bias, relu } } = self;
+        let Self { view, values, dense, batch, epilogue: Epilogue { bias, relu }, .. } = self;
         let (rows, heads) = (count(&view.ptr) - 1, values.meta.shape()[1]);
         let [lines, features] = [0, 1].map(|d| dense.meta.shape()[d]);
         if rows == 0 || count(&values) == 0 {
@@ -166,7 +166,7 @@ impl Spmm<CubeTensor> {
             reshape(repeated, [1, wide].into())
         });
         let epilogue = Epilogue { bias, relu };
-        let out = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense, batch: 1, epilogue });
+        let out = gpu_or_host::<Spmm<()>>(Spmm { view, plan: None, values, dense, batch: 1, epilogue });
         let out = swap_rows(reshape(out, [rows * heads * batch, part].into()), rows * heads);
         reshape(out, [batch * rows, features].into())
     }
