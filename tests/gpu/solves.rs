@@ -1,5 +1,7 @@
 //! Solvers and their gradients on the device, which is read every few iterations only.
 
+mod passes;
+
 use crate::common::{TURN, gpu, list};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_tensor::solve::{Boundary, Hints, Method, SolverConfig, jacobi, laplacian};

@@ -336,8 +336,8 @@ kernels! {
     ) -> Result<Tensor<2>>;
 
     /// Linear combinations of columns `[systems, n, F]` of f32 or f64, and dot products of them, in one pass; a scale
-    /// is `[systems, 1, F]`. The results that are kept, over vectors that nobody else uses, then for each pair its dot
-    /// products `[systems, 1, F]`.
+    /// is `[systems, 1, F]`. The results that are kept, on a CPU over vectors that nobody else uses, then for each pair
+    /// its dot products `[systems, 1, F]`.
     column_pass PassColumns(
         pass: ColumnPass, vectors: Vec<Tensor<3>>, scales: Vec<Tensor<3>>,
     ) -> Vec<Tensor<3>>;

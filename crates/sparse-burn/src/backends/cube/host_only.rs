@@ -6,9 +6,8 @@
 
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
-    Activate, ActivateBackward, Attend, BiasRelu, CombineColumns, DropValues, Factorize, Matmul, PassColumns,
-    ReluBackward, SampledExtremum, SampledExtremumBackward, SolveTriangular, SortTriangle, SpgemmExtremum,
-    SpgemmExtremumBackward,
+    Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, ReluBackward, SampledExtremum,
+    SampledExtremumBackward, SolveTriangular, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward,
 };
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
@@ -25,7 +24,6 @@ macro_rules! on_host {
 }
 
 on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: CubeTensor);
-on_host!(CombineColumns PassColumns: Vec<CubeTensor>);
 on_host!(SampledExtremum SampledExtremumBackward SpgemmExtremum SpgemmExtremumBackward: CubeTensor);
 on_host!(Attend: (CubeTensor, Option<CubeTensor>));
 on_host!(SortTriangle: Option<TrianglePlan>);

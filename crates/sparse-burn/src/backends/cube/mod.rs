@@ -15,6 +15,7 @@
 //!
 //! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 
+mod columns;
 mod cumsum;
 mod extremes;
 mod extremum;
