@@ -1,6 +1,7 @@
 //! Solvers and their gradients on the device, which is read every few iterations only.
 
 mod passes;
+mod triangles;
 
 use crate::common::{TURN, gpu, list};
 use burn::tensor::{Device, Int, Tensor};
