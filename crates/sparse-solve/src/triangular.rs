@@ -37,7 +37,7 @@ pub struct Triangle {
 /// which do not need each other (Anderson and Saad 1989), if levels are wide; a narrow one takes less time than to wake
 /// a thread. The transposed pattern is found once and kept with the pattern, and so are the levels if they are used.
 /// The result has the same bits with any number of threads. On a GPU a launch solves a wide level, or narrow levels one
-/// after the other; it reads the pattern once, for the levels, and in each forward pass whether the diagonal has a zero.
+/// after the other. The pattern is read once, for the levels, and in each forward pass whether the diagonal has a zero.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -1,8 +1,8 @@
 //! Kernels for CPUs alone: what layers do to dense arrays between products, and attention in one walk. On a GPU callers
 //! use Burn's operations, which run on all of it and which fusion can join with their neighbours, or the kernels of the
-//! parts. So these come here only if they are called by themselves. Incomplete factors are chains of rows, each of which
-//! needs the ones before: they read what they need and run on the host. So do products of two sparse matrices with an
-//! extremum in place of the sum.
+//! parts. So these come here only if they are called by themselves. Incomplete factors are chains of rows, each of
+//! which needs the ones before: they read what they need and run on the host. So do products of two sparse matrices
+//! with an extremum in place of the sum.
 
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{

@@ -29,9 +29,8 @@ impl Levels {
             let cols = &a.idx[row(a.ptr, r)];
             let needed = cols[triangle.split(cols, r).0].iter().map(|col| level[col.to_usize()] + 1).max();
             level[r] = needed.unwrap_or(0);
-            if counts.len() <= level[r] {
-                counts.push(0);
-            }
+            // More than one is new only where columns do not ascend.
+            counts.resize(counts.len().max(level[r] + 1), 0);
             counts[level[r]] += 1;
         };
         match upper {
