@@ -1,6 +1,8 @@
 //! Solvers and their gradients on the device, which is read every few iterations only.
 
 mod passes;
+#[cfg(feature = "direct")]
+mod spectra;
 mod triangles;
 
 use crate::common::{TURN, gpu, list};
