@@ -54,9 +54,8 @@ pub fn zero_pivots<T: Numeric, I: Int>(
     let at = bound::<I>(I::cast_from(row), idx, usize::cast_from(ptr[row]), end, false);
     let mut code = I::from_int(1);
     if at < end {
-        if idx[at] == I::cast_from(row) && value::<T, I>(values, at) != T::from_int(0) {
-            code = I::from_int(0);
-        }
+        let found = idx[at] == I::cast_from(row) && value::<T, I>(values, at) != T::from_int(0);
+        code = select(found, I::from_int(0), code);
     }
     out[row] = code;
 }
