@@ -7,6 +7,7 @@ use sparse_dev::wait;
 use sparse_tensor::data::karate;
 use sparse_tensor::nn::{GcnConvConfig, gcn_normalization, symmetric_normalization, try_gcn_normalization_async};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use sparse_tensor::solve::{Triangle, solve_triangular};
 use sparse_tensor::{CooTensor, CsrTensor, device_reads, host_fallbacks, without_blocking};
 use std::task::{Context, Poll, Waker};
 
@@ -81,6 +82,10 @@ fn every_kind_of_read() {
         let dense = CooTensor::<2>::from_dense(a.to_dense(), 0).narrow(0, 3, 20);
         let parts = ops::concat(&[b.narrow(1, 5, 20), b.clone().narrow(1, 0, 3)], 1);
         vec![a.narrow(1, 5, 20).to_dense(), dense.to_dense(), parts.to_dense(), a.prune(0.3).to_dense()]
+    });
+    agree("triangular systems", |device| {
+        let a = csr(14, device).add(&CsrTensor::from_diagonal(Tensor::<1>::ones([40], device) * 9.0));
+        vec![solve_triangular(&a, Tensor::<2>::ones([40, 2], device), Triangle::default())]
     });
     agree("a layer that normalises", |device| {
         let graph = karate(device);

@@ -1,5 +1,10 @@
 //! Solvers and their gradients on the device, which is read every few iterations only.
 
+mod passes;
+#[cfg(feature = "direct")]
+mod spectra;
+mod triangles;
+
 use crate::common::{TURN, gpu, list};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_tensor::solve::{Boundary, Hints, Method, SolverConfig, jacobi, laplacian};

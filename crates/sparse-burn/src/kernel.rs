@@ -335,15 +335,23 @@ kernels! {
     /// `None` where it would not pay. For CPUs only.
     triangle_plan SortTriangle(view: Rows, upper: bool) -> Option<TrianglePlan>;
 
+    /// The rows of the lower or the `upper` triangle of a square matrix level by level: a row needs rows of the levels
+    /// before its own only. Where each level begins and where the last one ends, then the rows, as one list; the former
+    /// again; and the most elements beside the diagonal that a row of each has. For GPUs. Reads the device.
+    triangle_levels LevelTriangle(view: Rows, upper: bool) -> (Ints, Vec<usize>, Vec<usize>);
+
     /// `x` with `A x = b`, where `A` is a triangle of the matrix of `view`: values `[nnz, 1]` of f32 or f64, `b` and
-    /// `x` `[rows, features]`. The columns of each row ascend. An error names a row whose diagonal is zero.
+    /// `x` `[rows, features]`. The columns of each row ascend. An error names a row whose diagonal is zero: a GPU reads
+    /// whether there is one, unless the diagonal is `known` to have none. A CPU takes a plan, a GPU the result of
+    /// `triangle_levels`, without which it runs on the host.
     solve_triangular SolveTriangular(
-        op: &'static str, view: Rows, values: Tensor<2>, triangle: Triangle, plan: Option<TrianglePlan>, b: Tensor<2>,
+        op: &'static str, view: Rows, values: Tensor<2>, triangle: Triangle, known: bool, plan: Option<TrianglePlan>,
+        levels: Option<(Ints, Vec<usize>, Vec<usize>)>, b: Tensor<2>,
     ) -> Result<Tensor<2>>;
 
     /// Linear combinations of columns `[systems, n, F]` of f32 or f64, and dot products of them, in one pass; a scale
-    /// is `[systems, 1, F]`. The results that are kept, over vectors that nobody else uses, then for each pair its dot
-    /// products `[systems, 1, F]`.
+    /// is `[systems, 1, F]`. The results that are kept, on a CPU over vectors that nobody else uses, then for each pair
+    /// its dot products `[systems, 1, F]`.
     column_pass PassColumns(
         pass: ColumnPass, vectors: Vec<Tensor<3>>, scales: Vec<Tensor<3>>,
     ) -> Vec<Tensor<3>>;

@@ -36,8 +36,8 @@ pub struct Triangle {
 /// Cost: `O(nnz F)`, forward and backward each. On a CPU threads share columns from 16 on, else the rows of a level,
 /// which do not need each other (Anderson and Saad 1989), if levels are wide; a narrow one takes less time than to wake
 /// a thread. The transposed pattern is found once and kept with the pattern, and so are the levels if they are used.
-/// The result has the same bits with any number of threads. On a GPU the system is read, solved on the host, and
-/// written back.
+/// The result has the same bits with any number of threads. On a GPU a launch solves a wide level, or narrow levels one
+/// after the other. The pattern is read once, for the levels, and in each forward pass whether the diagonal has a zero.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -65,6 +65,24 @@ pub fn try_solve_triangular<P: Pattern, const D: usize>(
     b: Tensor<D>,
     triangle: Triangle,
 ) -> Result<Tensor<D>> {
+    solved(a, b, triangle, false)
+}
+
+/// The same for a matrix whose diagonal is known to have no zeros, so that no GPU reads whether it has.
+pub(crate) fn try_substitute<P: Pattern>(
+    a: &SparseTensor<P, 2>,
+    b: Tensor<2>,
+    triangle: Triangle,
+) -> Result<Tensor<2>> {
+    solved(a, b, triangle, true)
+}
+
+fn solved<P: Pattern, const D: usize>(
+    a: &SparseTensor<P, 2>,
+    b: Tensor<D>,
+    triangle: Triangle,
+    known: bool,
+) -> Result<Tensor<D>> {
     check_factor(OP, a)?;
     let ([n, _], dims) = (a.dims(), b.dims());
     if !(1..=2).contains(&D) || dims[0] != n {
@@ -76,7 +94,7 @@ pub fn try_solve_triangular<P: Pattern, const D: usize>(
     let (pattern, values) = (a.pattern(), a.rows());
     let b = b.reshape(Exact([n, dims[1..].iter().product()]));
     let width = b.dims()[1];
-    let x = System::of(pattern, triangle, width).solve(&values.clone().inner(), &b.clone().inner())?;
+    let x = System::of(pattern, triangle, width).solve(&values.clone().inner(), &b.clone().inner(), known)?;
     let (values_tracked, tracked) = (values.is_tracked(), values.is_tracked() || b.is_tracked());
     if !tracked {
         let parents = [Erased::from(values), Erased::from(&b)];
@@ -94,7 +112,7 @@ pub fn try_solve_triangular<P: Pattern, const D: usize>(
     };
     let parents = [Erased::from(values), Erased::from(&b)];
     let out = record(x, parents, saved, |saved, grad, [to_values, to_b]| {
-        let own = expect(saved.back.solve(&saved.values, &grad));
+        let own = expect(saved.back.solve(&saved.values, &grad, true));
         let sampled = saved.sampled.as_ref().filter(|_| to_values);
         [sampled.map(|sampled| sampled.gradient(&own).into()), to_b.then(|| own.into())]
     });
@@ -113,13 +131,17 @@ pub(crate) fn check_factor<P: Pattern>(op: &'static str, a: &SparseTensor<P, 2>)
     }
 }
 
-/// One system of a pattern: its rows, which part of them, and how threads share them.
+/// One system of a pattern: its rows, which part of them, and how threads or the units of a GPU share them.
 #[derive(Debug)]
 struct System {
     rows: Compressed,
     triangle: kernel::Triangle,
     plan: Option<kernel::TrianglePlan>,
+    levels: Option<LevelLists>,
 }
+
+/// What `kernel::triangle_levels` gives.
+type LevelLists = (Tensor<1, Int>, Vec<usize>, Vec<usize>);
 
 /// From so many columns on threads share these, and need no plan.
 const SHARED: usize = 16;
@@ -131,14 +153,19 @@ impl System {
         let rows = if transposed { by_columns(pattern) } else { by_rows(pattern) };
         let rows = rows.expect("a matrix").clone();
         let upper = upper != transposed;
-        let planned = threads() > 1 && (1..SHARED).contains(&width) && !is_gpu(&pattern.device());
+        let (gpu, key) = (is_gpu(&pattern.device()), || Planned { upper, transposed });
+        let planned = threads() > 1 && (1..SHARED).contains(&width) && !gpu;
         let make = || Plan(kernel::triangle_plan(&rows, upper));
-        let plan = planned.then(|| kept(pattern, Planned { upper, transposed }, make).0).flatten();
-        Self { rows, triangle: kernel::Triangle { upper, unit: unit_diagonal }, plan }
+        let plan = planned.then(|| kept(pattern, key(), make).0).flatten();
+        let make = || Levels(kernel::triangle_levels(&Compressed { perm: None, ..rows.clone() }, upper));
+        let levels = (gpu && width > 0).then(|| kept(pattern, Leveled(key()), make).0);
+        Self { rows, triangle: kernel::Triangle { upper, unit: unit_diagonal }, plan, levels }
     }
 
-    fn solve(&self, values: &Tensor<2>, b: &Tensor<2>) -> Result<Tensor<2>> {
-        kernel::solve_triangular(OP, &self.rows, values, self.triangle, self.plan.clone(), b)
+    /// Of a diagonal that is not `known` to have no zeros a GPU reads whether it has.
+    fn solve(&self, values: &Tensor<2>, b: &Tensor<2>, known: bool) -> Result<Tensor<2>> {
+        let (plan, levels) = (self.plan.clone(), self.levels.as_ref());
+        kernel::solve_triangular(OP, &self.rows, values, self.triangle, known, plan, levels, b)
     }
 }
 
@@ -155,6 +182,20 @@ struct Plan(Option<kernel::TrianglePlan>);
 impl Derived for Plan {
     fn held(&self) -> usize {
         self.0.as_ref().map_or(0, kernel::TrianglePlan::held)
+    }
+}
+
+/// The key of the levels of a GPU.
+#[derive(PartialEq, Eq)]
+struct Leveled(Planned);
+
+#[derive(Clone)]
+struct Levels(LevelLists);
+
+impl Derived for Levels {
+    fn held(&self) -> usize {
+        let (list, starts, longest) = &self.0;
+        list.dims()[0] + 2 * (starts.len() + longest.len())
     }
 }
 

@@ -80,8 +80,13 @@ pub enum Kept<L> {
 }
 
 impl ColumnPass {
-    fn check<T>(&self, vectors: &[Column<'_, T>], scales: &[&[T]], [systems, rows, width]: [usize; 3]) {
-        let (len, known) = (systems * rows * width, |number: usize, step: usize| number < vectors.len() + step);
+    /// Checks the steps, and the lengths of the vectors and of the scales, for `[systems, rows, width]`.
+    ///
+    /// # Panics
+    ///
+    /// When the pass names what there is not, or lengths disagree.
+    pub fn check(&self, vectors: &[usize], scales: &[usize], [systems, rows, width]: [usize; 3]) {
+        let known = |number: usize, step: usize| number < vectors.len() + step;
         let sound = |(step, own): (usize, &ColumnStep)| match *own {
             ColumnStep::Add { x, scale, y } => {
                 scale < scales.len() && known(y, step) && x.is_none_or(|x| known(x, step))
@@ -91,8 +96,8 @@ impl ColumnPass {
         assert!(
             vectors.len() <= MOST
                 && self.steps.len() <= MOST
-                && vectors.iter().all(|vector| vector.list().len() == len)
-                && scales.iter().all(|scale| scale.len() == systems * width)
+                && vectors.iter().all(|&len| len == systems * rows * width)
+                && scales.iter().all(|&len| len == systems * width)
                 && self.steps.iter().enumerate().all(sound)
                 && self.kept.is_sorted_by(|a, b| a < b)
                 && self.kept.last().is_none_or(|&last| last < self.steps.len())
@@ -101,6 +106,11 @@ impl ColumnPass {
              {width} columns"
         );
     }
+}
+
+/// The lengths of some lists.
+fn lengths<L>(lists: &[L], len: impl Fn(&L) -> usize) -> Vec<usize> {
+    lists.iter().map(len).collect()
 }
 
 /// The results of a pass over vectors `[systems, rows, width]` with scales `[systems, width]`: those that are kept,
@@ -118,7 +128,7 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
     scales: &[&[T]],
     dims: [usize; 3],
 ) -> (Vec<Kept<Vec<T>>>, Vec<Vec<T>>) {
-    pass.check(&vectors, scales, dims);
+    pass.check(&lengths(&vectors, |own| own.list().len()), &lengths(scales, |own| own.len()), dims);
     let [systems, rows, width] = dims;
     let (own, lanes) = (rows * width, width * LANES.div_ceil(width.max(1)));
     let size = (lanes * BLOCK.min(NEAR / lanes.max(1)).max(1)).min(own).max(1);

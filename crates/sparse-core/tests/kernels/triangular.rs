@@ -170,7 +170,10 @@ fn levels_of_shapes_that_are_known() {
     // Upwards: the last row first, and row 1 with it, which needs nothing.
     let fork = Matrix::of(3, |r, c| if r == c || (r == 0 && c == 2) { 1.0 } else { 0.0 });
     let levels = Levels::new(fork.view(), true);
-    assert_eq!((levels.order, levels.ptr), (vec![1, 2, 0], vec![0, 2, 3]));
+    assert_eq!((&levels.order, &levels.ptr), (&vec![1, 2, 0], &vec![0, 2, 3]));
+    assert_eq!(levels.longest(fork.view(), true), [0, 1]);
+    let full = Matrix::of(3, |_, _| 1.0);
+    assert_eq!(Levels::new(full.view(), false).longest(full.view(), false), [0, 1, 2]);
     // A chain has nothing to share.
     assert!(TrianglePlan::new(chain.view(), false).is_none());
 }

@@ -65,7 +65,7 @@ pub mod kernel {
 
     pub use sparse_burn::kernel::{
         column_pass, combine_columns, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular,
-        triangle_plan,
+        triangle_levels, triangle_plan,
     };
     pub use sparse_burn::{ColumnPass, ColumnStep, Incomplete, Triangle, TrianglePlan};
 

@@ -1,7 +1,6 @@
 //! What a method does between two products, as one walk over its vectors.
 
-use super::vectors::{Numbers, Vectors, dot};
-use sparse_ops::extend::is_gpu;
+use super::vectors::{Numbers, Vectors};
 use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
 
 /// A vector of a pass: one that is given, or the result of a step.
@@ -14,8 +13,8 @@ enum Place {
     Made(usize),
 }
 
-/// Linear combinations of vectors, and dot products. On a CPU they are one pass over memory, and the results are
-/// written over vectors that nobody else has; on a GPU they are Burn's operations, which fusion makes one kernel.
+/// Linear combinations of vectors, and dot products, in one pass over memory. On a CPU the results are written over
+/// vectors that nobody else has.
 #[derive(Default)]
 pub struct Pass {
     vectors: Vec<Vectors>,
@@ -57,9 +56,6 @@ impl Pass {
         kept: [Node; K],
         dots: [[Node; 2]; D],
     ) -> ([Vectors; K], [Numbers; D]) {
-        if is_gpu(&self.vectors[0].device()) {
-            return self.by_steps(kept, dots);
-        }
         let Self { vectors, scales, steps } = self;
         let given = vectors.len();
         let place = |node: Node| match node.0 {
@@ -78,33 +74,5 @@ impl Pass {
         let mut results = kernel::column_pass(&pass, vectors, scales).into_iter();
         let mut next = || results.next().expect("a result for each");
         (std::array::from_fn(|_| next()), std::array::from_fn(|_| next()))
-    }
-
-    fn by_steps<const K: usize, const D: usize>(
-        self,
-        kept: [Node; K],
-        dots: [[Node; 2]; D],
-    ) -> ([Vectors; K], [Numbers; D]) {
-        let Self { vectors, scales, steps } = self;
-        let mut made: Vec<Vectors> = vec![];
-        for step in steps {
-            let get = |node: Node| match node.0 {
-                Place::Given(at) => vectors[at].clone(),
-                Place::Made(step) => made[step].clone(),
-            };
-            let result = match step {
-                Step::Add { x, scale, y } => {
-                    let term = get(y) * scales[scale].clone();
-                    x.map_or(term.clone(), |x| get(x) + term)
-                }
-                Step::Times { x, y } => get(x) * get(y),
-            };
-            made.push(result);
-        }
-        let get = |node: Node| match node.0 {
-            Place::Given(at) => &vectors[at],
-            Place::Made(step) => &made[step],
-        };
-        (kept.map(|node| get(node).clone()), dots.map(|[x, y]| dot(get(x), get(y))))
     }
 }

@@ -1,7 +1,7 @@
 //! What preconditioners of triangular factors share.
 
 use crate::operator::{LinearOperator, Operator};
-use crate::triangular::{Triangle, check_factor, try_solve_triangular};
+use crate::triangular::{Triangle, check_factor, try_substitute};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::{Parts, by_rows, kernel};
@@ -22,14 +22,14 @@ pub fn incomplete<P: Pattern>(
     Ok(CsrTensor::from_parts(pattern, values, vec![], Fill::Zero))
 }
 
-/// The inverse of a triangle of a matrix, by substitution.
+/// The inverse of a triangle of a matrix whose diagonal has no zeros, by substitution.
 #[derive(Debug)]
 struct Substitution<P: Pattern> {
     matrix: SparseTensor<P, 2>,
     triangle: Triangle,
 }
 
-/// The inverse of a triangle of a matrix.
+/// The inverse of a triangle of a matrix whose diagonal has no zeros.
 pub fn inverse<P: Pattern>(matrix: &SparseTensor<P, 2>, triangle: Triangle) -> Operator {
     Operator::new(Substitution { matrix: matrix.clone(), triangle })
 }
@@ -44,7 +44,7 @@ impl<P: Pattern> LinearOperator for Substitution<P> {
     }
 
     fn try_apply(&self, x: Tensor<2>) -> Result<Tensor<2>> {
-        try_solve_triangular(&self.matrix, x, self.triangle)
+        try_substitute(&self.matrix, x, self.triangle)
     }
 
     fn try_transposed(&self) -> Result<Operator> {

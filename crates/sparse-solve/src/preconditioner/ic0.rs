@@ -18,9 +18,8 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 /// on the tape.
 ///
 /// Cost: the factor once, `O(nnz k)` with `k` elements in a row, on one thread of the host; then two triangular solves
-/// for each product ([`solve_triangular`](crate::solve_triangular())). On a GPU each of these reads the factor from the
-/// device and solves on the host. (Meijerink and van der Vorst 1977; Saad, "Iterative methods for sparse linear
-/// systems", 2003, chapter 10.3.)
+/// for each product ([`solve_triangular`](crate::solve_triangular())). (Meijerink and van der Vorst 1977; Saad,
+/// "Iterative methods for sparse linear systems", 2003, chapter 10.3.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -17,8 +17,8 @@ use sparse_ops::{CsrTensor, Result, SparseTensor};
 /// `L^-T U^-T`.
 ///
 /// Cost: the factors once, `O(nnz k)` with `k` elements in a row, on one thread of the host; then two triangular solves
-/// for each product. On a GPU each of these reads the factors from the device and solves on the host. (Saad, "Iterative
-/// methods for sparse linear systems", 2003, algorithm 10.4. Chow and Patel 2015 find the same factors by iteration.)
+/// for each product. (Saad, "Iterative methods for sparse linear systems", 2003, algorithm 10.4. Chow and Patel 2015
+/// find the same factors by iteration.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -19,9 +19,8 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 ///
 /// Cost: the factors once, on one thread of the host: up to `fill` steps for each element that a row has below the
 /// diagonal while it is eliminated. With a good `drop` these are few. With `drop` 0 they may be all, in time
-/// `O(n^2 (fill + log n))`. Then two triangular solves with at most `n (2 fill + 1)` elements for each product. On a
-/// GPU each of these reads the factors from the device and solves on the host. (Saad 1994; "Iterative methods for
-/// sparse linear systems", 2003, algorithm 10.6.)
+/// `O(n^2 (fill + log n))`. Then two triangular solves with at most `n (2 fill + 1)` elements for each product.
+/// (Saad 1994; "Iterative methods for sparse linear systems", 2003, algorithm 10.6.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -17,9 +17,8 @@ use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 /// With `omega` 1 this is symmetric Gauss-Seidel. Symmetric, and positive definite, if `A` is. Nothing is factored:
 /// both triangles are those of `A`, with a scaled diagonal. f32 and f64. Not on the tape.
 ///
-/// Cost: a copy of the values once, then two triangular solves for each product. On a GPU each of these reads the
-/// matrix from the device and solves on the host. (Young 1971; Saad, "Iterative methods for sparse linear systems",
-/// 2003, chapter 10.2.)
+/// Cost: a copy of the values once, then two triangular solves for each product. (Young 1971; Saad, "Iterative methods
+/// for sparse linear systems", 2003, chapter 10.2.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

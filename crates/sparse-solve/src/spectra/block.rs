@@ -4,7 +4,7 @@ use super::small::{Small, eigh, part, read, to_device};
 use crate::krylov::vectors::{self as krylov, Vectors, dot, from_host, random};
 use burn::tensor::{DType, Tensor, TensorData};
 use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
-use sparse_ops::extend::{Exact, is_gpu, sum_dim};
+use sparse_ops::extend::{Exact, sum_dim};
 use sparse_ops::{Result, SparseError};
 
 pub type Block = Tensor<2>;
@@ -49,22 +49,8 @@ pub fn times(a: &Block, c: &Small) -> Block {
 
 /// `[A_1 A_2 ..] C` for each matrix `C`.
 pub fn combine<const N: usize>(blocks: &[&Block], matrices: [Block; N]) -> [Block; N] {
-    if !is_gpu(&blocks[0].device()) {
-        let results = kernel::combine_columns(blocks, matrices.as_slice());
-        return results.try_into().expect("a result for each matrix");
-    }
-    matrices.map(|matrix| {
-        let [rows, cols] = [blocks[0].dims()[0], matrix.dims()[1]];
-        let mut start = 0;
-        let term = |own: &&Block| {
-            let count = own.dims()[1];
-            start += count;
-            // Burn has no part of nothing.
-            (count * cols > 0).then(|| (*own).clone().matmul(matrix.clone().narrow(0, start - count, count)))
-        };
-        let sum = blocks.iter().filter_map(term).reduce(|sum, term| sum + term);
-        sum.unwrap_or_else(|| Tensor::zeros([rows, cols], (&matrix.device(), matrix.dtype())))
-    })
+    let results = kernel::combine_columns(blocks, matrices.as_slice());
+    results.try_into().expect("a result for each matrix")
 }
 
 /// The columns times a number each.
@@ -81,7 +67,7 @@ fn vectors(a: &Block) -> Vectors {
 
 /// The squared length of each column, `[1, k]`.
 pub fn squares(a: &Block) -> Block {
-    if is_gpu(&a.device()) || a.dims().contains(&0) {
+    if a.dims().contains(&0) {
         return sum_dim(a.clone() * a.clone(), 0);
     }
     let columns = vectors(a);
@@ -91,7 +77,7 @@ pub fn squares(a: &Block) -> Block {
 /// `A - B` times a number for each column, and the squared length of each column.
 pub fn residual(a: &Block, b: &Block, factors: &[f64]) -> (Block, Block) {
     let [n, k] = a.dims();
-    if is_gpu(&a.device()) || n * k == 0 {
+    if n * k == 0 {
         let r = a.clone() - scaled(b, factors);
         return (r.clone(), squares(&r));
     }

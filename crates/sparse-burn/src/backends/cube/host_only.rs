@@ -1,14 +1,13 @@
 //! Kernels for CPUs alone: what layers do to dense arrays between products, and attention in one walk. On a GPU callers
 //! use Burn's operations, which run on all of it and which fusion can join with their neighbours, or the kernels of the
-//! parts. So these come here only if they are called by themselves. Triangular systems and incomplete factors are
-//! chains of rows, each of which needs the ones before: they read what they need and run on the host. So do products of
-//! two sparse matrices with an extremum in place of the sum.
+//! parts. So these come here only if they are called by themselves. Incomplete factors are chains of rows, each of
+//! which needs the ones before: they read what they need and run on the host. So do products of two sparse matrices
+//! with an extremum in place of the sum.
 
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
-    Activate, ActivateBackward, Attend, BiasRelu, CombineColumns, DropValues, Factorize, Matmul, PassColumns,
-    ReluBackward, SampledExtremum, SampledExtremumBackward, ShiftRows, SolveTriangular, SortTriangle, SpgemmExtremum,
-    SpgemmExtremumBackward,
+    Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, ReluBackward, SampledExtremum,
+    SampledExtremumBackward, ShiftRows, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward,
 };
 use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
@@ -25,10 +24,8 @@ macro_rules! on_host {
 }
 
 on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: CubeTensor);
-on_host!(CombineColumns PassColumns: Vec<CubeTensor>);
 on_host!(SampledExtremum SampledExtremumBackward SpgemmExtremum SpgemmExtremumBackward: CubeTensor);
 on_host!(Attend: (CubeTensor, Option<CubeTensor>));
 on_host!(ShiftRows: Option<ShiftedRows>);
 on_host!(SortTriangle: Option<TrianglePlan>);
-on_host!(SolveTriangular: Result<CubeTensor>);
 on_host!(Factorize: Result<(RowsView<CubeTensor>, CubeTensor)>);

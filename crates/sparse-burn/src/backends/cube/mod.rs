@@ -13,8 +13,10 @@
 //!
 //! A kernel binds at most 7 buffers besides the one of the sizes, which every device allows.
 //!
-//! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
+//! Three cases use the host without a warning: validating an empty pattern, finding the entry that an error names, and
+//! the levels of a triangle, which are found once for a pattern.
 
+mod columns;
 mod cumsum;
 mod extremes;
 mod extremum;
@@ -32,6 +34,7 @@ mod softmax;
 mod sort;
 mod spgemm;
 mod structure;
+mod triangle;
 
 pub use fallback::host_fallbacks;
 

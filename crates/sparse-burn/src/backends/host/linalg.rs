@@ -3,8 +3,9 @@
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
-    Attend, Factorize, SampledExtremum, SampledExtremumBackward, Sddmm, ShiftRows, SolveTriangular, SortTriangle,
-    Spgemm, SpgemmExtremum, SpgemmExtremumBackward, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward,
+    Attend, Factorize, LevelTriangle, SampledExtremum, SampledExtremumBackward, Sddmm, ShiftRows, SolveTriangular,
+    SortTriangle, Spgemm, SpgemmExtremum, SpgemmExtremumBackward, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
+    SpmmBackward,
 };
 use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
@@ -152,9 +153,16 @@ impl SortTriangle<HostTensor> {
     }
 }
 
+impl LevelTriangle<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, Vec<usize>, Vec<usize>) {
+        let (levels, starts, longest) = dynamic::triangle_levels(self.view.slices(), self.upper);
+        (list(levels), starts, longest)
+    }
+}
+
 impl SolveTriangular<HostTensor> {
     pub(crate) fn host(self) -> Result<TensorData> {
-        let Self { op, view, values, triangle, plan, b } = self;
+        let Self { op, view, values, triangle, plan, b, .. } = self;
         let [rows, features] = [0, 1].map(|d| b.dims()[d]);
         let right = (b.elements(), features);
         let out = dynamic::solve_triangular(op, view.slices(), values.elements(), triangle, plan.as_ref(), right)?;

@@ -29,9 +29,8 @@ impl Levels {
             let cols = &a.idx[row(a.ptr, r)];
             let needed = cols[triangle.split(cols, r).0].iter().map(|col| level[col.to_usize()] + 1).max();
             level[r] = needed.unwrap_or(0);
-            if counts.len() <= level[r] {
-                counts.push(0);
-            }
+            // More than one is new only where columns do not ascend.
+            counts.resize(counts.len().max(level[r] + 1), 0);
             counts[level[r]] += 1;
         };
         match upper {
@@ -49,6 +48,14 @@ impl Levels {
             next[level] += 1;
         }
         Self { order, ptr }
+    }
+
+    /// For each level the most elements beside the diagonal that a row of it has, of the matrix of the levels.
+    pub fn longest<I: Index>(&self, a: Compressed<'_, I>, upper: bool) -> Vec<usize> {
+        let triangle = Triangle { upper, unit: true };
+        let length = |&r: &usize| triangle.split(&a.idx[row(a.ptr, r)], r).0.len();
+        let most = |level: &[usize]| self.order[level[0]..level[1]].iter().map(length).max().unwrap_or(0);
+        self.ptr.windows(2).map(most).collect()
     }
 
     /// The number of levels.
@@ -154,12 +161,24 @@ impl TrianglePlan {
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use super::TrianglePlan;
-    use crate::dynamic::slices::{Ids, with_ids};
+    use super::{Levels, TrianglePlan};
+    use crate::Index;
+    use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
     use crate::linalg::compressed::dynamic::DynCompressed;
 
     /// See [`TrianglePlan::new`].
     pub fn triangle_plan(a: DynCompressed<'_>, upper: bool) -> Option<TrianglePlan> {
         with_ids!(a.ptr, I => TrianglePlan::new::<I>(a.of(), upper))
+    }
+
+    /// Where each of the [`Levels`] begins and where the last one ends, then the rows in their order, as one list; the
+    /// former again; and the [`longest`](Levels::longest) row of each.
+    pub fn triangle_levels(a: DynCompressed<'_>, upper: bool) -> (IdVec, Vec<usize>, Vec<usize>) {
+        with_ids!(a.ptr, I => {
+            let levels = Levels::new::<I>(a.of(), upper);
+            let longest = levels.longest::<I>(a.of(), upper);
+            let list: Vec<I> = levels.ptr.iter().chain(&levels.order).map(|&at| I::from_usize(at)).collect();
+            (<I>::id_vec(list), levels.ptr, longest)
+        })
     }
 }
