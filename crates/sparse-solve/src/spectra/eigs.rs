@@ -5,7 +5,7 @@ use super::eigs_gradient::{Adjoint, on_tape};
 use super::inner;
 use super::report::{SpectrumHints, SpectrumReport, Which};
 use super::task::{Task, asked};
-use crate::operator::{LinearOperator, Operator};
+use crate::operator::LinearOperator;
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
@@ -142,12 +142,8 @@ impl EigsConfig {
             .basis
             .unwrap_or(self.count.saturating_mul(2).saturating_add(10).max(24))
             .max(self.count.saturating_add(2).saturating_add(width.saturating_mul(3)));
-        let which = plain.divided(self.which);
-        let inverse: Option<Operator> = match (which, hints.inverse) {
-            (Which::Near(_), Some(inverse)) => Some(inverse.without_tape() * plain.size),
-            (Which::Near(sigma), None) => Some(inner::general(OP, &plain.a, sigma, &plain.like)),
-            _ => None,
-        };
+        let solves = |sigma| Ok(inner::general(OP, &plain.a, sigma, &plain.like));
+        let (which, inverse) = plain.near(OP, self.which, hints.inverse, solves)?;
         let problem = arnoldi::Problem { task: &task, which, inverse: inverse.as_ref() };
         let found = match n <= size {
             true => problem.dense()?,
@@ -174,11 +170,6 @@ impl EigsConfig {
             let message = "leave out the mass, the preconditioner and the vectors to leave out: they are for symmetric \
                            matrices";
             return Err(SparseError::invalid(OP, message));
-        }
-        if let Which::Near(sigma) = self.which
-            && !sigma.is_finite()
-        {
-            return Err(SparseError::invalid(OP, "the number that values are to be near must be finite"));
         }
         if let Some(inverse) = hints.inverse.filter(|own| own.dims() != [n; 2]) {
             let rule = "the inverse {right} must be square, with a row for each one of {left}";
