@@ -255,8 +255,8 @@ fn few_directions() {
     }
 }
 
-/// `A^2 e_1` of `[[1, c], [c, m]]` is `[1 + c^2, c (1 + m)]`, however small `c` is beside `m`; and of `[[m, c], [c, 1]]`,
-/// with `m^2 A^-2`, about `[1, -c m]`.
+/// `A^2 e_1` of `[[1, c], [c, m]]` is `[1 + c^2, c (1 + m)]`, however small `c` is beside `m`; and of
+/// `[[m, c], [c, 1]]` `m^2 A^-2 e_1` is about `[1, -c m]`.
 #[test]
 fn couplings_that_are_small_beside_the_matrix() {
     let cases = [(1e-5, 1e3, DType::F32), (1e-7, 1e6, DType::F32), (1e-19, 1e18, DType::F32), (1e-15, 1e14, F64)];
