@@ -19,11 +19,11 @@ const OP: &str = "FunmConfig::multiply";
 ///
 /// Lanczos' method: in an orthonormal basis `V` of `b, A b, A^2 b, ..` the matrix is tridiagonal, and
 /// `f(A) b` is about `|b| V f(T) e_1`, with the small matrix `T` decomposed in f64 on the host. New directions are made
-/// orthogonal to all others, so the basis is kept: no restarts. It ends when two looks, two directions or more apart and
-/// of two directions or more, differ by at most `relative` times the result. Fewer than 4 directions are therefore
-/// enough only where `A` does not lead out of their space (then the result is exact): where of a product nothing is
-/// left but what rounding adds along the directions it was made orthogonal to. A coupling may be as small as it likes.
-/// Each column has its own basis. `A` and `b` may have any scale.
+/// orthogonal to all others, so the basis is kept: no restarts. It ends when two looks, of at least two directions and
+/// at least two apart, differ by at most `relative` times the result. So fewer than 4 directions are enough only where
+/// `A` does not lead out of their space: then the result is exact. A space ends where orthogonality leaves nothing of a
+/// product but rounding along its own directions, however small that is beside the matrix. Each column has its own
+/// basis. `A` and `b` may have any scale.
 ///
 /// Backward: `d b = f(A) d x`, in the same way. No gradient reaches `A`: if it is tracked that is an error, and
 /// [`try_expm_multiply`](crate::try_expm_multiply) has one.

@@ -36,6 +36,9 @@ pub struct ComplexPairs {
 /// absolute, 10 eps (|A| + |l|))`. The vectors have length 1, and the phase that makes the product with a fixed random
 /// vector real and positive.
 ///
+/// `A x = l B x` is `Operator::new(factorize(&b, Factorization::Lu)) * Operator::from(a)`, with gradients to both, and
+/// its inverse near `sigma` is that of `A - sigma B` times `B`. A shift is real: a complex one needs complex products.
+///
 /// Backward, by the implicit function: with the left vector `y`, `y^H x = 1`, it is `d l = y^H dA x`, and `d x = -(A -
 /// l)^# dA x` without its part along `x`. One solve by `Gmres` with `A^T` for values and vectors together, all columns
 /// at once. Gradients hold where a value is distinct; one that is there twice has none, and the solve does not

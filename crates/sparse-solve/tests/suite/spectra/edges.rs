@@ -45,8 +45,8 @@ fn lobpcg_from_other_eigenvectors() {
     near(&list(&pairs.values), &all[..4], 1e-7);
 }
 
-/// A product with a block in each iteration, and one where the kept ones are made anew: every twentieth iteration and at
-/// the end. Three more: the random columns of a matrix that nobody knows yet, the start, and the residuals of the report.
+/// A product with a block in each iteration, and one where the kept ones are made anew: every twentieth iteration and
+/// at the end. Three more: of random columns before it begins, of the start, and of the residuals in the report.
 #[test]
 fn lobpcg_has_one_product_an_iteration() {
     let n = 200;
