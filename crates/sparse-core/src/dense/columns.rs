@@ -414,7 +414,7 @@ pub(super) mod dynamic {
         match vectors.first() {
             Some(Values::Owned(ElementsMut::F32(_)) | Values::Shared(Elements::F32(_))) => passed!(f32, F32),
             Some(Values::Owned(ElementsMut::F64(_)) | Values::Shared(Elements::F64(_))) => passed!(f64, F64),
-            Some(_) => panic!("column_pass: vectors must be f32 or f64"),
+            Some(other) => panic!("column_pass: vectors must be f32 or f64, got {}", other.type_name()),
             None => (vec![], vec![]),
         }
     }
@@ -497,5 +497,13 @@ mod tests {
     fn refuses_a_vector_that_comes_later() {
         let pass = ColumnPass { steps: vec![ColumnStep::Times { x: 0, y: 1 }], kept: vec![0], dots: vec![] };
         column_pass(&pass, vec![Column::Shared(&[1.0f64])], &[], [1, 1, 1]);
+    }
+
+    #[test]
+    #[should_panic(expected = "vectors must be f32 or f64, got i32")]
+    fn names_the_type_it_has_no_kernel_for() {
+        use crate::dynamic::{ElementsMut, Values};
+        let vectors = vec![Values::Owned(ElementsMut::I32(&mut [1]))];
+        dynamic::column_pass(&ColumnPass::default(), vectors, &[], [1, 1, 1]);
     }
 }

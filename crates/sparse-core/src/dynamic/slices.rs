@@ -146,6 +146,23 @@ pub enum Values<'a> {
     Shared(Elements<'a>),
 }
 
+impl Values<'_> {
+    /// The type of the entries.
+    pub(crate) fn type_name(&self) -> &'static str {
+        let own = match self {
+            Self::Shared(own) => *own,
+            Self::Owned(ElementsMut::F16(list)) => Elements::F16(list),
+            Self::Owned(ElementsMut::Bf16(list)) => Elements::Bf16(list),
+            Self::Owned(ElementsMut::F32(list)) => Elements::F32(list),
+            Self::Owned(ElementsMut::F64(list)) => Elements::F64(list),
+            Self::Owned(ElementsMut::I32(list)) => Elements::I32(list),
+            Self::Owned(ElementsMut::I64(list)) => Elements::I64(list),
+            Self::Owned(ElementsMut::U8(list)) => Elements::U8(list),
+        };
+        own.type_name()
+    }
+}
+
 /// Runs `$body` with `$I` bound to the type of the indices.
 macro_rules! with_ids {
     ($ids:expr, $I:ident => $body:expr) => {

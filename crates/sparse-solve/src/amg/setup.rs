@@ -10,7 +10,8 @@ use sparse_ops::extend::{read_data, same_device};
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 impl AmgConfig {
-    /// The hierarchy of a matrix `[N, N]` in f32 or f64. Its candidates are constants.
+    /// The hierarchy of a matrix `[N, N]` in f32 or f64, of a COO tensor by its `to_csr()`. Its candidates are
+    /// constants.
     ///
     /// # Errors
     ///

@@ -21,8 +21,8 @@ impl Factor {
     ///
     /// # Errors
     ///
-    /// `invalid` of `Qr`, whose factors do not keep the sign: use `Lu`; that names the row, of a pivot of `Lu` that is
-    /// zero or not finite; if there is too little memory.
+    /// `invalid` of `Qr`, whose factors do not keep the sign: use `Lu`; that names the row, if a pivot of `Lu` is zero
+    /// or a number of its factors not finite, made element by element; if there is too little memory.
     #[or_panic]
     pub fn try_slogdet(&self) -> Result<(Vec<f64>, Tensor<1>)> {
         const OP: &str = "Factor::slogdet";

@@ -66,7 +66,9 @@ impl fmt::Debug for Factor {
 ///
 /// `invalid` that names the row: of numbers that are not finite, of elements that differ on the sides of the diagonal
 /// (by more than 1e-6 of the largest of the row) for `Cholesky` and `Ldlt`, of a pivot that is not positive or is zero,
-/// of a row or column without which the rank is not full; `shape_mismatch`, `fill_mismatch`, `unsupported_dtype`.
+/// of factors whose numbers overflow, of a row (of `Qr` a column, unless `M < N`) that depends on others: the first one
+/// in the order of elimination that those before it make, so of two equal rows it may be either; `shape_mismatch`,
+/// `fill_mismatch`, `unsupported_dtype`.
 #[or_panic]
 pub fn try_factorize<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, how: Factorization) -> Result<Factor> {
     const OP: &str = "factorize";

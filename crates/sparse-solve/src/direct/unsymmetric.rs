@@ -8,13 +8,14 @@ use faer::sparse::linalg::lu::simplicial::{
     SimplicialLu, factorize_simplicial_numeric_lu, factorize_simplicial_numeric_lu_scratch,
 };
 use faer::sparse::{FaerError, SparseColMatRef};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a matrix has no factors with finite pivots other than zero.
+/// Why a matrix has no finite factors with pivots other than zero.
 #[derive(Debug)]
 pub(super) enum Broken {
-    /// The row whose pivot is zero, or has no place.
+    /// The row that depends on those before it.
     Singular(usize),
-    /// The row whose pivot is not finite.
+    /// The row whose elimination gives numbers that are not finite.
     Infinite(usize),
     Memory(FaerError),
 }
@@ -60,7 +61,7 @@ pub(super) struct Explicit {
 impl Explicit {
     /// # Errors
     ///
-    /// With the row of `A` of the first pivot that is zero or not finite.
+    /// With the row of `A` of the first pivot that is zero, or of the first numbers that are not finite.
     pub(super) fn new(columns: SparseColMatRef<'_, usize, f64>, order: PermRef<'_, usize>) -> Result<Self, Broken> {
         let n = columns.ncols();
         let (mut forward, mut of_col, mut lu) = (zeros(n)?, zeros(n)?, SimplicialLu::new());
@@ -70,7 +71,9 @@ impl Explicit {
         let (rows, positions) = order.arrays();
         factorize_simplicial_numeric_lu(&mut forward, &mut of_col, &mut lu, columns, order, stack).map_err(|own| {
             match own {
-                LuError::SymbolicSingular { index } => Broken::Singular(rows[index]),
+                LuError::SymbolicSingular { index } => {
+                    Broken::Singular(dependent(columns, rows).unwrap_or(rows[index]))
+                }
                 LuError::Generic(own) => Broken::Memory(own),
             }
         })?;
@@ -92,8 +95,13 @@ impl Explicit {
         };
         let lower = without(lu.l_factor_unsorted(), false).turned()?.turned()?;
         let by_col = without(lu.u_factor_unsorted(), true);
-        if let Some(at) = pivots.iter().position(|pivot| *pivot == 0.0 || !pivot.is_finite()) {
-            return Err(if pivots[at] == 0.0 { Broken::Singular(rows[at]) } else { Broken::Infinite(rows[at]) });
+        for (at, pivot) in pivots.iter().enumerate() {
+            if !pivot.is_finite() || by_col.of(at).any(|(_, value)| !value.is_finite()) {
+                return Err(Broken::Infinite(rows[at]));
+            }
+            if *pivot == 0.0 {
+                return Err(Broken::Singular(rows[at]));
+            }
         }
         let upper = by_col.turned()?;
         let sign = sign(&of_col) * sign(positions);
@@ -165,6 +173,38 @@ impl Inverse<'_> {
         let own = lists.ptr[at]..lists.ptr[at + 1];
         lists.idx[own.clone()].binary_search(&other).ok().map(|at| values[own.start + at])
     }
+}
+
+/// The first row of `A`, in the order of elimination, of which those before it leave nothing but rounding. (faer goes
+/// on after a pivot of zero, until a later row has no place for one.) Cost: about that of the factors.
+fn dependent(rows: SparseColMatRef<'_, usize, f64>, order: &[usize]) -> Option<usize> {
+    // Each row of `U` over its pivot, with the column of that; and which row has its pivot in a column.
+    let mut upper: Vec<(usize, Vec<(usize, f64)>)> = vec![];
+    let mut of_col = vec![usize::MAX; rows.nrows()];
+    for &row in order {
+        let own = rows.row_idx_of_col_raw(row).iter().copied().zip(rows.val_of_col(row).iter().copied());
+        let mut work: BTreeMap<usize, f64> = own.collect();
+        let mut size = work.values().fold(0.0f64, |most, value| most.max(value.abs()));
+        let mut open: BTreeSet<usize> = work.keys().map(|&col| of_col[col]).filter(|&at| at < upper.len()).collect();
+        while let Some(at) = open.pop_first() {
+            let factor = work.remove(&upper[at].0).expect("it was found there");
+            for &(col, value) in &upper[at].1 {
+                *work.entry(col).or_default() -= factor * value;
+                size = size.max((factor * value).abs());
+                if of_col[col] < upper.len() {
+                    open.insert(of_col[col]);
+                }
+            }
+        }
+        let most = work.iter().max_by(|one, two| one.1.abs().total_cmp(&two.1.abs()));
+        let Some((&pivot_col, &pivot)) = most.filter(|(_, pivot)| pivot.abs() > 1e-14 * size) else {
+            return Some(row);
+        };
+        work.remove(&pivot_col);
+        of_col[pivot_col] = upper.len();
+        upper.push((pivot_col, work.into_iter().map(|(col, value)| (col, value / pivot)).collect()));
+    }
+    None
 }
 
 /// The determinant of a permutation.

@@ -1,7 +1,8 @@
 //! Eigenvalues and eigenvectors of symmetric tridiagonal matrices.
 
 /// Eigenvalues, and an eigenvector of length 1 for each. `beside` has one number fewer than `diagonal`. `None` if an
-/// eigenvalue is not found in 50 rotations. (Implicit QL: Bowdler, Martin, Reinsch and Wilkinson 1968.)
+/// eigenvalue is not found in 50 rotations. (Implicit QL: Bowdler, Martin, Reinsch and Wilkinson 1968.) A number beside
+/// the diagonal that is small next to it is not dropped at once: a function may be large where it leads.
 pub fn eigen(diagonal: &[f64], beside: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
     let n = diagonal.len();
     let (mut d, mut e) = (diagonal.to_vec(), beside.to_vec());
@@ -9,8 +10,9 @@ pub fn eigen(diagonal: &[f64], beside: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>
     let mut vectors: Vec<Vec<f64>> = (0..n).map(|k| (0..n).map(|i| f64::from(u8::from(i == k))).collect()).collect();
     for low in 0..n {
         let mut found = false;
-        for _ in 0..50 {
-            let is_small = |k: usize| e[k].abs() <= f64::EPSILON * (d[k].abs() + d[k + 1].abs());
+        for round in 0..50 {
+            let share = f64::EPSILON.powi(if round < 25 { 3 } else { 1 });
+            let is_small = |k: usize| e[k].abs() <= share * (d[k].abs() + d[k + 1].abs());
             let high = (low..n - 1).find(|&k| is_small(k)).unwrap_or(n - 1);
             if high == low {
                 found = true;

@@ -52,8 +52,9 @@ pub fn cycle(
             }
         }
         let residuals: Vec<f64> = rotations.iter().map(|own| own.residual).collect();
-        let broken = rotations.iter().zip(watch.open(start)).all(|(own, open)| own.is_broken || !open);
-        let ends = watch.judge(&columns(&residuals, None)) || broken;
+        let now = columns(&residuals, None);
+        let stuck = rotations.iter().zip(watch.open(&now)).all(|(own, open)| own.is_broken || !open);
+        let ends = watch.judge(&now) || stuck;
         if ends || full {
             watch.full = !ends;
             break;

@@ -4,6 +4,7 @@ use super::base::{Batch, LinearOperator, Operator, check_sizes, device_of};
 use burn::tensor::{Device, Tensor};
 use sparse_ops::extend::same_elements;
 use sparse_ops::{Result, SparseError};
+use std::ops::{Add, Mul};
 
 #[derive(Debug)]
 pub struct Identity(pub usize);
@@ -87,6 +88,17 @@ fn group_lens(rows: usize, size: usize, of: usize) -> Option<Vec<usize>> {
     rows.is_multiple_of(of).then(|| lens.collect())
 }
 
+/// Of each group of two operators what `combine` makes.
+fn groups_of_both(
+    both: [&Operator; 2],
+    size: usize,
+    of: usize,
+    combine: fn(Operator, Operator) -> Operator,
+) -> Option<Vec<Operator>> {
+    let [left, right] = both.map(|own| own.groups(size, of));
+    Some(left?.into_iter().zip(right?).map(|(left, right)| combine(left, right)).collect())
+}
+
 #[derive(Debug)]
 pub struct Scaled(pub Operator, pub f64);
 
@@ -150,8 +162,7 @@ impl LinearOperator for Sum {
     }
 
     fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
-        let (left, right) = (self.0.groups(size, of)?, self.1.groups(size, of)?);
-        Some(left.into_iter().zip(right).map(|(left, right)| left + right).collect())
+        groups_of_both([&self.0, &self.1], size, of, Add::add)
     }
 
     fn without_tape(&self) -> Operator {
@@ -184,8 +195,7 @@ impl LinearOperator for Product {
     }
 
     fn groups(&self, size: usize, of: usize) -> Option<Vec<Operator>> {
-        let (left, right) = (self.0.groups(size, of)?, self.1.groups(size, of)?);
-        Some(left.into_iter().zip(right).map(|(left, right)| left * right).collect())
+        groups_of_both([&self.0, &self.1], size, of, Mul::mul)
     }
 
     fn without_tape(&self) -> Operator {

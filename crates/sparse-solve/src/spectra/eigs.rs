@@ -5,7 +5,7 @@ use super::eigs_gradient::{Adjoint, on_tape};
 use super::inner;
 use super::report::{SpectrumHints, SpectrumReport, Which};
 use super::task::{Task, asked};
-use crate::operator::{LinearOperator, Operator};
+use crate::operator::LinearOperator;
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
@@ -35,6 +35,9 @@ pub struct ComplexPairs {
 /// whole, so there may be one pair more than asked for. A pair has converged when `|A x - l x| <= max(relative |l|,
 /// absolute, 10 eps (|A| + |l|))`. The vectors have length 1, and the phase that makes the product with a fixed random
 /// vector real and positive.
+///
+/// `A x = l B x` is `Operator::new(factorize(&b, Factorization::Lu)) * Operator::from(a)`, with gradients to both, and
+/// its inverse near `sigma` is that of `A - sigma B` times `B`. A shift is real: a complex one needs complex products.
 ///
 /// Backward, by the implicit function: with the left vector `y`, `y^H x = 1`, it is `d l = y^H dA x`, and `d x = -(A -
 /// l)^# dA x` without its part along `x`. One solve by `Gmres` with `A^T` for values and vectors together, all columns
@@ -142,12 +145,8 @@ impl EigsConfig {
             .basis
             .unwrap_or(self.count.saturating_mul(2).saturating_add(10).max(24))
             .max(self.count.saturating_add(2).saturating_add(width.saturating_mul(3)));
-        let which = plain.divided(self.which);
-        let inverse: Option<Operator> = match (which, hints.inverse) {
-            (Which::Near(_), Some(inverse)) => Some(inverse.without_tape() * plain.size),
-            (Which::Near(sigma), None) => Some(inner::general(OP, &plain.a, sigma, &plain.like)),
-            _ => None,
-        };
+        let solves = |sigma| Ok(inner::general(OP, &plain.a, sigma, &plain.like));
+        let (which, inverse) = plain.near(OP, self.which, hints.inverse, solves)?;
         let problem = arnoldi::Problem { task: &task, which, inverse: inverse.as_ref() };
         let found = match n <= size {
             true => problem.dense()?,
@@ -174,11 +173,6 @@ impl EigsConfig {
             let message = "leave out the mass, the preconditioner and the vectors to leave out: they are for symmetric \
                            matrices";
             return Err(SparseError::invalid(OP, message));
-        }
-        if let Which::Near(sigma) = self.which
-            && !sigma.is_finite()
-        {
-            return Err(SparseError::invalid(OP, "the number that values are to be near must be finite"));
         }
         if let Some(inverse) = hints.inverse.filter(|own| own.dims() != [n; 2]) {
             let rule = "the inverse {right} must be square, with a row for each one of {left}";

@@ -7,7 +7,7 @@ use super::report::{SpectrumHints, SpectrumReport, Which};
 use super::task::{Task, asked};
 use super::{dense, inner, lanczos, lobpcg};
 use crate::krylov::watch::Stopped;
-use crate::operator::{LinearOperator, Operator};
+use crate::operator::LinearOperator;
 use burn::config::Config;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -180,7 +180,6 @@ impl EigshConfig {
     fn check_which(&self, hints: &SpectrumHints<'_>) -> Result<()> {
         let trouble = match (self.which, self.method) {
             (Which::Imaginary, _) => "a symmetric matrix has no imaginary parts, use another one of Which",
-            (Which::Near(sigma), _) if !sigma.is_finite() => "the number that values are to be near must be finite",
             (Which::Magnitude | Which::Near(_), EigshMethod::Lobpcg) => {
                 "Lobpcg finds the smallest or the largest values, use Lanczos for others"
             }
@@ -196,7 +195,8 @@ impl EigshConfig {
     fn find(&self, pencil: &Pencil<'_, '_>, hints: &SpectrumHints<'_>) -> Result<Found> {
         let size = pencil.task.plain.size;
         let room = pencil.n() - pencil.left_out();
-        let which = pencil.task.plain.divided(self.which);
+        let solves = |sigma| inner::symmetric(pencil, sigma, hints.preconditioner);
+        let (which, inverse) = pencil.task.plain.near(OP, self.which, hints.inverse, solves)?;
         let basis = lanczos::basis_size(self.basis, self.count, self.block);
         if room <= basis.max(self.count.saturating_mul(5)) {
             let (values, vectors) = dense::symmetric(pencil, which)?;
@@ -208,11 +208,6 @@ impl EigshConfig {
             let preconditioner = hints.preconditioner.map(|own| own.without_tape() * size);
             return lobpcg::run(pencil, which == Which::Largest, preconditioner.as_ref(), start);
         }
-        let inverse: Option<Operator> = match (which, hints.inverse) {
-            (Which::Near(_), Some(inverse)) => Some(inverse.without_tape() * size),
-            (Which::Near(sigma), None) => Some(inner::symmetric(pencil, sigma, hints.preconditioner)?),
-            _ => None,
-        };
         lanczos::run(pencil, which, inverse.as_ref(), start, (basis, self.block.max(1)))
     }
 }

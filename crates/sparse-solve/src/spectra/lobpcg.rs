@@ -250,21 +250,12 @@ fn independent(
 
 /// The same bases with products made anew, orthonormal up to rounding, with their Gram matrix and the eigenvalues.
 fn refresh(pencil: &Pencil<'_, '_>, x: Basis, p: Basis, largest: bool) -> Result<([Basis; 2], Small, Vec<f64>)> {
-    let width = x.v.dims()[1];
-    let anew = |own: Basis| -> Result<Basis> {
-        let v = pencil.project(own.v);
-        let mass = pencil.mass(&v)?;
-        Basis::new(pencil, v, mass)
-    };
-    let (x, p) = (anew(x)?, anew(p)?);
-    let list = [&x.v, &p.v];
-    let [own, own_p, h, h_p] = read([
-        &gram_all(list, x.mass()),
-        &gram_all(list, p.mass()),
-        &gram_all(list, &x.image),
-        &gram_all(list, &p.image),
-    ]);
-    let (mut own, mut h) = (beside(&own, &own_p), beside(&h, &h_p));
+    let (width, directions) = (x.v.dims()[1], p.v.dims()[1]);
+    // Side by side: one product, also without directions.
+    let v = pencil.project(join(x.v, p.v));
+    let mass = pencil.mass(&v)?;
+    let basis = Basis::new(pencil, v, mass)?;
+    let [mut own, mut h] = read([&gram(&basis.v, basis.mass()), &gram(&basis.v, &basis.image)]);
     let inverse = match inverse_factor(&own) {
         Some(inverse) => inverse,
         None => {
@@ -282,8 +273,7 @@ fn refresh(pencil: &Pencil<'_, '_>, x: Basis, p: Basis, largest: bool) -> Result
         &beside(&rotation, &Small::zeros(width, rest)),
         &beside(&Small::zeros(rest, width), &Small::identity(rest, rest)),
     );
-    let c = &inverse * &turn;
-    let [first, second] = [0..width, width..width + rest].map(|cols| part(&c, 0..width + rest, cols));
-    let list = if rest > 0 { vec![&x, &p] } else { vec![&x] };
-    Ok((combined(&list, [&first, &second]), turn.transpose() * &h * &turn, values))
+    let c = above(&(&inverse * &turn), &Small::zeros(directions - rest, width + rest));
+    let [first, second] = [0..width, width..width + rest].map(|cols| columns(&c, &cols.collect::<Vec<_>>()));
+    Ok((combined(&[&basis], [&first, &second]), turn.transpose() * &h * &turn, values))
 }

@@ -78,12 +78,26 @@ impl Plain {
         Ok(Self { a, size, norm: Cell::new(norm), like })
     }
 
-    /// The same values of the divided matrix.
-    pub fn divided(&self, which: Which) -> Which {
-        match which {
-            Which::Near(sigma) => Which::Near(sigma / self.size),
-            other => other,
+    /// What is wanted of the divided matrix, and of [`Which::Near`] its inverse there: the one that is given of the
+    /// other matrix, or `make` of the number.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if the number is not finite; those of `make`.
+    pub fn near(
+        &self,
+        op: &'static str,
+        which: Which,
+        given: Option<&dyn LinearOperator>,
+        make: impl FnOnce(f64) -> Result<Operator>,
+    ) -> Result<(Which, Option<Operator>)> {
+        let Which::Near(sigma) = which else { return Ok((which, None)) };
+        if !sigma.is_finite() {
+            return Err(SparseError::invalid(op, "the number that values are to be near must be finite"));
         }
+        let sigma = sigma / self.size;
+        let inverse = given.map_or_else(|| make(sigma), |own| Ok(own.without_tape() * self.size))?;
+        Ok((Which::Near(sigma), Some(inverse)))
     }
 
     pub fn saw(&self, norm: f64) {

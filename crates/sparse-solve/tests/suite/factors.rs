@@ -323,14 +323,74 @@ fn dependent_rows_of_a_block_are_named() {
     }
 }
 
-/// A test system has a finite solution with them, since it is divided by infinity.
+/// A pivot, by which a test system is divided, and numbers beside one; a pivot of `Ldlt`, of factors with blocks too.
 #[test]
-fn infinite_pivots_of_lu_are_errors() {
+fn factors_that_overflow_name_their_rows() {
     let big = 1e308;
-    let a = CsrTensor::<2>::from_dense(dense(&[big, big, -big, big], [2, 2], DType::F64));
-    let factor = factorize(&a, Factorization::Lu);
-    let what = "pivots must be finite numbers, got another in row";
-    told(factor.try_slogdet(), "invalid", what);
-    told(factor.try_inverse_diagonal(), "invalid", what);
-    told(factor.try_inverse_on_pattern(), "invalid", what);
+    let of = |list: &[f64], n: usize| CsrTensor::<2>::from_dense(dense(list, [n, n], DType::F64));
+    for (list, n) in [
+        (&[big, big, -big, big][..], 2),
+        (&[1.0, 1.0, 1.0, big, -big, big, 0.0, 0.0, 1.0], 3),
+        (&[1.0, -1.0, 0.0, 0.0, 1.0, 1.0, big, big, 1.0], 3),
+    ] {
+        let trouble = try_factorize(&of(list, n), Factorization::Lu);
+        told(trouble, "invalid", "numbers of the factors must be finite, got others in row");
+    }
+    // Large numbers, and pivots that are small, are no error.
+    for list in [[big, 1.0, -1.0, big], [1e-200, 1.0, 1.0, 1e-200], [1e-300, 0.0, 0.0, 1e300]] {
+        assert_eq!(
+            factorize(&of(&list, 2), Factorization::Lu).slogdet().0,
+            [list[0] * list[3] - list[1] * list[2]].map(f64::signum)
+        );
+    }
+    let square = of(&[1.0, 1e200, 1e200, 1.0], 2);
+    let grid = laplacian(&[13, 12, 11], Boundary::Dirichlet, (&Device::flex(), DType::F64)).unwrap();
+    for a in [square.clone(), block_diag(&[grid, square])] {
+        let row = format!("not finite (Lu takes any) in row {}", a.dims()[0] - 1);
+        told(try_factorize(&a, Factorization::Ldlt), "invalid", &row);
+    }
+}
+
+/// The rank without the row that is named is that of all: also where the pivot of another one, which comes later, has
+/// no place.
+#[test]
+fn the_row_that_is_named_depends_on_others() {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    let mut found = 0;
+    for _ in 0..400 {
+        let n = 3 + next() % 5;
+        let mut rows: Vec<Vec<f64>> = (0..n)
+            .map(|_| (0..n).map(|_| if next() % 3 == 0 { [1.0, -1.0, 2.0][next() % 3] } else { 0.0 }).collect())
+            .collect();
+        rows[next() % n] = rows[next() % n].clone();
+        let a = CsrTensor::<2>::from_dense(dense(&rows.concat(), [n, n], DType::F64));
+        let Err(trouble) = try_factorize(&a, Factorization::Lu) else { continue };
+        found += 1;
+        let row: usize = trouble.to_string().rsplit(' ').next().unwrap().parse().unwrap();
+        let all = rank(rows.clone());
+        rows.remove(row);
+        assert_eq!(rank(rows.clone()), all, "{trouble}: {:?}", list(a.to_dense()));
+    }
+    assert!(found > 100, "{found}");
+}
+
+/// By elimination with pivots.
+fn rank(mut rows: Vec<Vec<f64>>) -> usize {
+    let mut found = 0;
+    for col in 0..rows[0].len() {
+        let pivot = (found..rows.len()).max_by(|&i, &j| rows[i][col].abs().total_cmp(&rows[j][col].abs()));
+        let Some(pivot) = pivot.filter(|&at| rows[at][col].abs() > 1e-9) else { continue };
+        rows.swap(found, pivot);
+        let own = rows[found].clone();
+        for other in &mut rows[found + 1..] {
+            let factor = other[col] / own[col];
+            other.iter_mut().zip(&own).for_each(|(x, y)| *x -= factor * y);
+        }
+        found += 1;
+    }
+    found
 }

@@ -229,10 +229,78 @@ fn a_function_that_is_zero_at_first() {
     let want: Vec<f64> = (1..=8).map(|k| above(f64::from(k))).collect();
     near(&list(FunmConfig::new().multiply(above, &a, ones())), &want, 1e-12);
     told(FunmConfig::new().with_max_directions(3).try_multiply(above, &a, ones()), "invalid", "with 3 directions");
-    // A space that is not left needs no second look.
-    let unit = dense::<1>(&[0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [8], F64);
-    let got = FunmConfig::new().with_max_directions(1).multiply(f64::exp, &a, unit);
-    assert!((list(got)[1] - 4.0 * 2f64.exp()).abs() < 1e-12);
+}
+
+/// A space that is not left needs no second look; else fewer than four directions are told, whatever the function.
+#[test]
+fn few_directions() {
+    let a = CsrTensor::<2>::from_diagonal(dense(&(1..=8).map(f64::from).collect::<Vec<_>>(), [8], F64));
+    for most in 1..=5 {
+        let config = FunmConfig::new().with_max_directions(most);
+        let b: Vec<f64> = (0..8).map(|at| if at < most { 4.0 } else { 0.0 }).collect();
+        let want: Vec<f64> = b.iter().zip(1..).map(|(b, k)| b * f64::from(k).exp()).collect();
+        near(&list(config.multiply(f64::exp, &a, dense::<1>(&b, [8], F64))), &want, 1e-12);
+        let smooth = |x: f64| (1e-4 * x).exp();
+        let ones = Tensor::<1>::ones([8], (&Device::flex(), F64));
+        match most < 4 {
+            true => {
+                told(config.try_multiply(smooth, &a, ones), "invalid", &format!("no two looks with {most} directions"))
+            }
+            false => near(
+                &list(config.multiply(smooth, &a, ones)),
+                &(1..=8).map(|k| smooth(f64::from(k))).collect::<Vec<_>>(),
+                1e-9,
+            ),
+        }
+    }
+}
+
+/// `A^2 e_1` of `[[1, c], [c, m]]` is `[1 + c^2, c (1 + m)]`, however small `c` is beside `m`; and of
+/// `[[m, c], [c, 1]]` `m^2 A^-2 e_1` is about `[1, -c m]`.
+#[test]
+fn couplings_that_are_small_beside_the_matrix() {
+    let cases = [(1e-5, 1e3, DType::F32), (1e-7, 1e6, DType::F32), (1e-19, 1e18, DType::F32), (1e-15, 1e14, F64)];
+    for (c, m, dtype) in cases {
+        let of = |entries: [f64; 4], f: &'static (dyn Fn(f64, f64) -> f64 + Sync)| {
+            let a = CsrTensor::<2>::from_dense(dense(&entries, [2, 2], dtype));
+            list(FunmConfig::new().multiply(move |x| f(x, m), &a, dense::<1>(&[1.0, 0.0], [2], dtype)))
+        };
+        near(&of([1.0, c, c, m], &|x, _| x * x), &[1.0 + c * c, c * (1.0 + m)], 1e-6);
+        let inverse = of([m, c, c, 1.0], &|x, m| (m / x).powi(2));
+        near(&inverse, &[1.0 + c * c, -c * m * (1.0 + 1.0 / m)], 1e-6);
+    }
+}
+
+/// Where rounding leads out of the positive part of an indefinite matrix, its root has nothing but rounding there.
+#[test]
+fn a_part_along_which_b_has_only_rounding() {
+    // Reflected: `H diag(l) H` with `H = I - 2 u u^T`.
+    let n = 6;
+    let u: Vec<f64> = (0..n).map(|at| f64::from(at as u32 + 1) / 91f64.sqrt()).collect();
+    let h = |i: usize, j: usize| f64::from(u8::from(i == j)) - 2.0 * u[i] * u[j];
+    let values = [-3.0, -1.0, 2.0, 3.0, 5.0, 7.0];
+    let entry = |at: usize| (0..n).map(|k| h(at / n, k) * values[k] * h(at % n, k)).sum::<f64>();
+    let of = |f: fn(f64) -> f64| -> Vec<f64> { (0..n).map(|i| (2..n).map(|k| h(i, k) * f(values[k])).sum()).collect() };
+    for (dtype, tolerance) in [(F64, 1e-12), (DType::F32, 1e-5)] {
+        let a = CsrTensor::<2>::from_dense(dense(&(0..n * n).map(entry).collect::<Vec<_>>(), [n, n], dtype));
+        let got = FunmConfig::new().multiply(f64::sqrt, &a, dense::<1>(&of(|_| 1.0), [n], dtype));
+        near(&list(got), &of(f64::sqrt), tolerance);
+    }
+}
+
+/// As one by a solve to 1e-6 is: both sides of the diagonal differ by 2e-6.
+#[test]
+fn operators_that_are_applied_inexactly() {
+    let n = 30;
+    let exact = laplacian(&[n], Boundary::Dirichlet, (&Device::flex(), F64)).unwrap();
+    let b: Tensor<1> = dense(&(0..n).map(|k| (k as f64).sin()).collect::<Vec<_>>(), [n], F64);
+    let skewed = |error: f64| exact.add(&exact.tril(-1).mul_scalar(error)).sub(&exact.triu(1).mul_scalar(error));
+    let want = list(FunmConfig::new().multiply(f64::sqrt, &exact, b.clone()));
+    near(&list(FunmConfig::new().multiply(f64::sqrt, &skewed(1e-6), b.clone())), &want, 1e-5);
+    told(FunmConfig::new().try_multiply(f64::sqrt, &skewed(1e-3), b.clone()), "invalid", "must be symmetric");
+    let rough = FunmConfig::new().with_relative(1e-3);
+    near(&list(rough.multiply(f64::sqrt, &skewed(1e-3), b.clone())), &want, 1e-2);
+    told(rough.with_relative(1.0).try_multiply(f64::sqrt, &skewed(0.1), b), "invalid", "must be symmetric");
 }
 
 /// The squares of the result are 0 or infinite.

@@ -96,6 +96,20 @@ fn a_column_without_a_solution_leaves_the_others() {
     }
 }
 
+/// The first column breaks down in the first iteration, the second one is solved in the third: the cycle has room for
+/// many more. One iteration follows, in which the first column breaks down again.
+#[test]
+fn a_cycle_ends_when_no_column_is_open() {
+    let a = diagonal(&[1.0, 2.0, 3.0, 0.0], DType::F64);
+    let b: Tensor<2> = dense(&[0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0], [4, 2], DType::F64);
+    for method in [Method::Gmres { restart: 30 }, Method::Fgmres { restart: 30 }] {
+        let config = SolverConfig::new(method).with_accept_unsolved(true);
+        let Solution { report, .. } = config.try_solve_with(&a, b.clone(), Hints::default()).unwrap();
+        assert_eq!((report.stopped, report.iterations), (Stopped::Stagnated, 4));
+        assert!(report.residuals[0] == 1.0 && report.residuals[1] < 1e-6, "{:?}", report.residuals);
+    }
+}
+
 #[test]
 fn what_ended_is_told() {
     let a = laplacian(&[30], Boundary::Dirichlet, &Device::flex()).unwrap();

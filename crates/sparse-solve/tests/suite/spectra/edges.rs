@@ -6,8 +6,11 @@ use crate::refused::told;
 use burn::tensor::{DType, Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::solve::{
-    EigsConfig, EigshConfig, EigshMethod, Operator, SpectrumHints, SvdsConfig, Which, jacobi, svd_lowrank,
+    EigsConfig, EigshConfig, EigshMethod, LinearOperator, Operator, SpectrumHints, SvdsConfig, Which, jacobi,
+    svd_lowrank,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn noise(rows: usize, cols: usize, dtype: DType) -> Tensor<2> {
     let at = |at: usize| ((at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / f64::from(1 << 23) - 1.0;
@@ -40,6 +43,27 @@ fn lobpcg_from_other_eigenvectors() {
     let config = EigshConfig::new(4).with_method(EigshMethod::Lobpcg);
     let pairs = config.try_solve_with(&a, SpectrumHints { start, ..SpectrumHints::default() }).unwrap();
     near(&list(&pairs.values), &all[..4], 1e-7);
+}
+
+/// A product with a block in each iteration, and one where the kept ones are made anew: every twentieth iteration and
+/// at the end. Three more: of random columns before it begins, of the start, and of the residuals in the report.
+#[test]
+fn lobpcg_has_one_product_an_iteration() {
+    let n = 200;
+    let (a, calls) = (Operator::from(grid(&[n], DType::F32)), Arc::new(AtomicUsize::new(0)));
+    let counted = calls.clone();
+    let apply = move |_: &Tensor<1>, x: Tensor<2>| {
+        assert!(x.dims()[1] > 0, "a product of nothing");
+        counted.fetch_add(1, Ordering::Relaxed);
+        a.try_apply(x).unwrap()
+    };
+    let apart = dense(&[1.0], [1], DType::F32);
+    let a = Operator::from_fn([n, n], apart, apply.clone(), Some(apply));
+    let pairs =
+        EigshConfig::new(2).with_method(EigshMethod::Lobpcg).with_which(Which::Largest).with_relative(1e-4).solve(&a);
+    let iterations = pairs.report.iterations;
+    assert!(iterations > 20);
+    assert_eq!(calls.load(Ordering::Relaxed), iterations + (iterations + 1) / 20 + 1 + 3, "{iterations}");
 }
 
 #[test]

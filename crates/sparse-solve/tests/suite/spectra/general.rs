@@ -5,8 +5,8 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::solve::{
-    Boundary, ComplexPairs, EigsConfig, LinearOperator, Operator, SpectrumHints, Stopped, Which, eigs, from_diagonals,
-    try_eigs,
+    Boundary, ComplexPairs, EigsConfig, Factorization, LinearOperator, Operator, SpectrumHints, Stopped, Which, eigs,
+    factorize, from_diagonals, try_eigs,
 };
 
 /// Rotations by blocks: the values are `size (cos +- i sin)`, beside real ones.
@@ -112,6 +112,42 @@ fn what_does_not_fit() {
     // Convection on a circle: values of one size.
     let ring = sparse_tensor::solve::laplacian(&[40], Boundary::Periodic, (&Device::flex(), DType::F64)).unwrap();
     assert_eq!(eigs(&ring, 1, Which::Largest).real.dims(), [1]);
+}
+
+/// `A x = l B x` by the factors of `B`: pairs of an iteration, and gradients to both.
+#[test]
+fn with_a_mass_by_its_factors() {
+    let inputs = |n: usize| {
+        let row = |from: f64, step: f64| (0..n).map(move |at| from + step * ((at * at * 5 + 1) % 13) as f64);
+        [row(1.0, 0.3), row(2.0, 0.1)].map(|own| TensorData::new(own.collect::<Vec<_>>(), [1, n]))
+    };
+    let of = |[stiff, mass]: [Tensor<2>; 2]| {
+        let n = stiff.dims()[1];
+        let rows = Tensor::cat(vec![stiff.ones_like() * -1.0, stiff, mass.ones_like() * 0.5], 0);
+        let a = from_diagonals(rows, &[-1, 0, 1], [n, n]).unwrap();
+        let side = mass.ones_like() * 0.2;
+        (a, from_diagonals(Tensor::cat(vec![side, mass], 0), &[-1, 0], [n, n]).unwrap())
+    };
+    let solve = |(a, b): (CsrTensor<2>, CsrTensor<2>), near: Option<f64>| {
+        let by_mass = Operator::new(factorize(&b, Factorization::Lu)) * Operator::from(a.clone());
+        let config = EigsConfig::new(2).with_relative(1e-12);
+        let Some(sigma) = near else { return config.solve(&by_mass) };
+        let inverse = Operator::new(factorize(&a.sub(&b.mul_scalar(sigma)), Factorization::Lu)) * Operator::from(b);
+        let hints = SpectrumHints { inverse: Some(&inverse), ..SpectrumHints::default() };
+        config.with_which(Which::Near(sigma)).try_solve_with(&by_mass, hints).unwrap()
+    };
+    for near in [None, Some(0.9)] {
+        let (a, b) = of(inputs(40).map(|own| Tensor::from_data(own, (&Device::flex(), DType::F64))));
+        let pairs = solve((a.clone(), b.clone()), near);
+        let k = pairs.real.dims()[0];
+        let (re, im) = (pairs.real.reshape([1, k]), pairs.imag.reshape([1, k]));
+        let (xr, xi) = (pairs.vectors_real, pairs.vectors_imag);
+        let of_b = [b.matmul(xr.clone()), b.matmul(xi.clone())];
+        let left = a.matmul(xr) - of_b[0].clone() * re.clone() + of_b[1].clone() * im.clone();
+        let right = a.matmul(xi) - of_b[1].clone() * re - of_b[0].clone() * im;
+        assert!(list(&left).iter().chain(&list(&right)).all(|own| own.abs() < 1e-10));
+        check(1, &inputs(5), |xs| all(solve(of([xs[0].tensor(), xs[1].tensor()]), near))).unwrap();
+    }
 }
 
 fn all(pairs: ComplexPairs) -> Tensor<2> {
