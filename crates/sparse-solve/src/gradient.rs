@@ -1,12 +1,13 @@
 //! Solutions on the tape, by the implicit function.
 
-use crate::krylov::vectors::{Vectors, apply, choose};
+use crate::krylov::pass::Pass;
+use crate::krylov::vectors::{Vectors, apply, choose, read};
 use crate::krylov::watch::{OP, Stopped};
 use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::Device;
-use sparse_ops::extend::{Erased, associate, expect, record, sum_dim};
+use sparse_ops::extend::{Erased, associate, expect, record};
 use sparse_ops::{Result, SparseError};
 
 /// A solve in the backward pass.
@@ -64,9 +65,15 @@ impl Second {
 
     /// The same of a gradient. A column with numbers that are not finite gives NaN, as other operations do.
     pub fn solve(&self, grad: Vectors) -> Vectors {
-        // 0 of finite numbers, else NaN.
-        let zeros = grad.clone() - grad.clone();
-        let spoiled = sum_dim(zeros.clone(), 1).is_nan();
+        // 0 times finite numbers, else NaN.
+        let mut pass = Pass::default();
+        let own = pass.vector(grad.clone());
+        let zeros = pass.add(None, grad.clone().narrow(1, 0, 1).zeros_like(), own);
+        let ([], [sum]) = pass.run([], [[zeros, zeros]]);
+        if read([&sum])[0].iter().all(|sum| !sum.is_nan()) {
+            return expect(self.try_solve(grad));
+        }
+        let spoiled = sum.is_nan();
         let b = choose(spoiled.clone(), grad.zeros_like(), grad);
         let x = expect(self.try_solve(b));
         choose(spoiled, x.full_like(f64::NAN), x)

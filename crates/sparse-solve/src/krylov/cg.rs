@@ -30,10 +30,8 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         let own = pass.add(own, length.clone().neg(), image);
         let mut next;
         match &scaling {
-            // It needs no pass of its own.
             Some(scaling) => {
-                let scaling = pass.vector(scaling.clone());
-                let near = pass.times(scaling, own);
+                let near = scaling.times(&mut pass, own);
                 let squares;
                 ([residual], squares) = pass.run([own], [[own, own], [own, near]]);
                 size = squares[0].clone().sqrt();
@@ -55,8 +53,8 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         open = system.open(&size);
         let near = match &scaling {
             Some(scaling) => {
-                let [scaling, own] = [scaling.clone(), residual.clone()].map(|vector| pass.vector(vector));
-                pass.times(scaling, own)
+                let own = pass.vector(residual.clone());
+                scaling.times(&mut pass, own)
             }
             None => {
                 let z = system.precondition(&residual)?;

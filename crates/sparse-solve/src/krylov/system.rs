@@ -1,5 +1,6 @@
 //! What a method sees: a system, where it starts, and when a column is solved.
 
+use super::scaling::Scaling;
 use super::vectors::{Numbers, Vectors, apply, evened, from_host, norm, random, read};
 use super::watch::{Goal, OP};
 use crate::operator::{LinearOperator, Operator};
@@ -131,12 +132,13 @@ impl<'a> System<'a> {
         self.other_preconditioner.as_ref().map_or(Ok(x.clone()), |own| apply(own, x).map(|out| self.times(out)))
     }
 
-    /// The preconditioner as numbers, if it is a diagonal and there is one column.
-    pub fn scaling(&self) -> Option<Vectors> {
+    /// The preconditioner, if it is a diagonal and there is one column.
+    pub fn scaling(&self) -> Option<Scaling> {
         let own = self.preconditioner?.scaling()?;
         let [systems, _, width] = self.goal.dims();
         let rows = own.dims()[0] / systems;
-        (width == 1 && own.dtype() == self.goal.dtype()).then(|| self.times(own.reshape(Exact([systems, rows, 1]))))
+        let fits = width == 1 && own.dtype() == self.goal.dtype();
+        fits.then(|| Scaling::new(self.times(own.reshape(Exact([systems, rows, 1])))))
     }
 
     pub fn is_preconditioned(&self) -> bool {
