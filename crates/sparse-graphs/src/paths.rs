@@ -68,10 +68,12 @@ impl ShortestPaths {
 ///
 /// Without negative weights by Dijkstra's algorithm, with them by Bellman and Ford's for one source and Johnson's for
 /// several; [`shortest_paths_by`] has another one. Of several shortest paths without negative weights, the one whose
-/// last element is stored first of those that come from nearer nodes; where all last elements add nothing to the
-/// distance, as zeros do, first one with the fewest such at its end. Cost: pattern and values are read to the host; `O(S nnz)` but for the 64 steps of a radix heap, sources in
-/// parallel, and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then
-/// rounded to the dtype of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
+/// last element comes from a nearer node and is the first such in the order of storage. Where all last elements add
+/// nothing to the distance, as zeros do, first the path with the fewest of them at its end.
+///
+/// Cost: pattern and values are read to the host; `O(S nnz)` but for the 64 steps of a radix heap, sources in parallel,
+/// and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then rounded to the
+/// dtype of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -125,9 +127,9 @@ pub enum PathMethod {
     /// Cost: `O(N + nnz)` a source for random weights, and at worst `O(N nnz)`, where Dijkstra's stays at `O(nnz)`: if
     /// one width does not suit the graph, as with weights of far sizes. 16 bytes a node for each source in work.
     ///
-    /// Use it where the weights are of similar sizes: with two threads, 1M nodes, 5M edges between random nodes and random
-    /// weights, it took 0.18 s from one source and 1.9 s from 16, where Dijkstra's algorithm took 0.44 and 3.3 s; on a
-    /// grid of 1000 x 1000 0.13 and 0.93 s, where Dijkstra's took 0.16 and 1.2 s.
+    /// Use it where the weights are of similar sizes. Measured with two threads and random weights: of 1M nodes with 5M
+    /// edges between random ones it took 0.18 s from one source and 1.9 s from 16, Dijkstra's algorithm 0.44 and 3.3 s;
+    /// on a grid of 1000 x 1000 it took 0.13 and 0.93 s, Dijkstra's 0.16 and 1.2 s.
     ///
     /// Source: Meyer and Sanders, *Delta-stepping: a parallelizable shortest path algorithm*, 2003.
     DeltaStepping {
@@ -149,8 +151,8 @@ pub enum PathMethod {
 ///
 /// # Errors
 ///
-/// Those of [`try_shortest_paths_within`]. Of delta-stepping, `invalid` for a width that is not positive and finite, and
-/// for a negative weight, with its edge.
+/// Those of [`try_shortest_paths_within`]. Of delta-stepping, `invalid` for a width that is not positive and finite,
+/// and for a negative weight, with its edge.
 #[or_panic]
 pub fn try_shortest_paths_by(
     adjacency: &CsrTensor<2>,

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The same minimum as Dijkstra's: `x -> fl(x + w)` is monotone, so the least sum of a path, added from its start, is
 /// that of a least sum of its beginning. Both algorithms end with `d(v) = min fl(d(u) + w)`, whatever the order.
 ///
-/// As many sources as threads are computed in parallel; fewer one by one, each with all threads. `O(edges)` a source for
-/// random weights and the usual width, at worst `O(nodes edges)`, as each pass takes the nearest node for good.
+/// As many sources as threads are computed in parallel; fewer one by one, each with all threads. `O(edges)` a source
+/// for random weights and the usual width, at worst `O(nodes edges)`, as each pass takes the nearest node for good.
 ///
 /// Sources: Meyer and Sanders, *Delta-stepping: a parallelizable shortest path algorithm*, Journal of Algorithms 2003;
 /// without its two kinds of edges, as in Beamer, Asanović and Patterson, *The GAP benchmark suite*, 2015.

@@ -1,4 +1,4 @@
-//! What searches along weights from 0 on share: edges, sources on several threads, and which path is told of equal ones.
+//! What searches along weights from 0 on share: edges, sources on several threads, which path is told of equal ones.
 
 use crate::element::Ids;
 use crate::par;
@@ -44,7 +44,7 @@ pub(super) fn edges(
     edges
 }
 
-/// Searches from all sources, in `parts` that are computed in parallel: `search(sources, distances, via)` for each part.
+/// Searches from all sources, in `parts` that are computed in parallel: `search(sources, distances, via)` for each.
 pub(super) fn from_sources(
     sources: &[i64],
     nodes: usize,
