@@ -24,8 +24,8 @@ pub enum Method {
     BiCgStab,
     /// Bi-conjugate gradients (Fletcher 1976). `BiCgStab` is nearly always the better one.
     BiCg,
-    /// Quasi-minimal residuals (Freund and Nachtigal 1991): `BiCg`, whose residuals jump, smoothed (Zhou and Walker 1994).
-    /// `Tfqmr` needs no transposed product.
+    /// Quasi-minimal residuals (Freund and Nachtigal 1991): `BiCg`, whose residuals jump, smoothed (Zhou and Walker
+    /// 1994). `Tfqmr` needs no transposed product.
     Qmr,
     /// Conjugate gradients squared (Sonneveld 1989). `BiCgStab` is nearly always the better one.
     Cgs,

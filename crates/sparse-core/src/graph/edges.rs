@@ -44,13 +44,11 @@ pub(super) fn edges(
     edges
 }
 
+/// Searches from some sources: they, their distances and their last elements.
+type Searches<'a> = dyn Fn(&[i64], &mut [f64], &mut [i64]) + Sync + 'a;
+
 /// Searches from all sources, in `parts` that are computed in parallel: `search(sources, distances, via)` for each.
-pub(super) fn from_sources(
-    sources: &[i64],
-    nodes: usize,
-    parts: usize,
-    search: &(dyn Fn(&[i64], &mut [f64], &mut [i64]) + Sync),
-) -> Paths {
+pub(super) fn from_sources(sources: &[i64], nodes: usize, parts: usize, search: &Searches<'_>) -> Paths {
     let mut all = Paths { distances: vec![0.0; sources.len() * nodes], via: vec![0; sources.len() * nodes] };
     let parts = par::ranges(sources.len(), parts);
     let lens = par::lens(&parts, |part| part.len() * nodes);
