@@ -39,6 +39,7 @@ fn agree_with_the_cpu_and_read_little() {
         Method::Cg,
         Method::Minres,
         Method::BiCg,
+        Method::Qmr,
         Method::BiCgStab,
         Method::Cgs,
         Method::Tfqmr,

@@ -1,5 +1,5 @@
-"""Times of the peers (SciPy, PyTorch, torch_sparse) on the workloads of merge.rs, scatter.rs,
-sample.rs and triangular.rs.
+"""Times of the peers (SciPy, PyTorch, torch_sparse) on the workloads of merge.rs, paths.rs,
+sample.rs, scatter.rs and triangular.rs.
 
 For sample.rs, PEER_GRAPH names the folder that the graph is passed in, and PEER_LIBRARY the shared library with the
 operator torch_sparse::neighbor_sample (without it, torch_sparse must be installed).
@@ -110,11 +110,51 @@ def triangular():
         measure(f"transposed {name}", lambda: spsolve_triangular(upper, b, lower=False))
 
 
+def paths():
+    """The graphs of paths.rs: a random one and a grid."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    nodes, degree, side = 1_000_000, 5, 1000
+
+    def hashes(at):
+        with np.errstate(over="ignore"):
+            x = (at.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+    ends = hashes(np.arange(nodes * degree) + nodes * degree) % np.uint64(nodes)
+    random = np.sort(ends.reshape(nodes, degree).astype(np.int32), axis=1).ravel()
+    node = np.arange(side * side)
+    x, y = node % side, node // side
+    there = np.stack([y > 0, x > 0, x + 1 < side, y + 1 < side], axis=1)
+    ends = node[:, None] + np.array([-side, -1, 1, side])
+    grid = (ends[there].astype(np.int32), np.append(0, there.sum(axis=1).cumsum()).astype(np.int32))
+    for name, idx, ptr in [
+        ("random", random, np.arange(nodes + 1, dtype=np.int32) * degree),
+        ("grid", *grid),
+    ]:
+        weights = (hashes(np.arange(len(idx))) >> np.uint64(11)) / float(1 << 53)
+        graph = csr_array((weights, idx, ptr), shape=(len(ptr) - 1,) * 2)
+        for count in [1, 16]:
+            sources = np.arange(count) * 62_500
+            times, runs = [], 3
+            for _ in range(runs):
+                start = time.perf_counter()
+                lengths, _ = dijkstra(graph, indices=sources, return_predecessors=True)
+                times.append((time.perf_counter() - start) * 1e3)
+            print(f"{name}, {count}\t{sorted(times)[runs // 2]}\t{min(times)}")
+            total = lengths[np.isfinite(lengths)].sum()
+            print(f"{name}, {count}, sum\t{total}\t{total}")
+
+
 if __name__ == "__main__":
     groups = {
         "merge": lambda threads: merge(),
         "scatter": scatter,
         "sample": sample,
         "triangular": lambda threads: triangular(),
+        "paths": lambda threads: paths(),
     }
     groups[sys.argv[1]](int(sys.argv[2]))

@@ -144,8 +144,9 @@ pub use ogb_hetero::{read_ogb_hetero, read_ogb_hetero_with};
 pub use ogb_links::{OgbLinkSplit, OgbLinks, read_ogb_links, read_ogb_links_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use paths::{
-    SearchBy, SearchOrder, ShortestPaths, minimum_spanning_tree, search_order, shortest_paths, shortest_paths_within,
-    try_minimum_spanning_tree, try_search_order, try_shortest_paths, try_shortest_paths_within,
+    PathMethod, SearchBy, SearchOrder, ShortestPaths, minimum_spanning_tree, search_order, shortest_paths,
+    shortest_paths_by, shortest_paths_within, try_minimum_spanning_tree, try_search_order, try_shortest_paths,
+    try_shortest_paths_by, try_shortest_paths_within,
 };
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};

@@ -67,9 +67,13 @@ impl ShortestPaths {
 /// path found from `s` to `t`. Where several are shortest this is a subgradient.
 ///
 /// Without negative weights by Dijkstra's algorithm, with them by Bellman and Ford's for one source and Johnson's for
-/// several. Cost: pattern and values are read to the host; `O(S nnz)` but for the 64 steps of a radix heap, sources in
-/// parallel, and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then
-/// rounded to the dtype of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
+/// several; [`shortest_paths_by`] has another one. Of several shortest paths without negative weights, the one whose
+/// last element comes from a nearer node and is the first such in the order of storage. Where all last elements add
+/// nothing to the distance, as zeros do, first the path with the fewest of them at its end.
+///
+/// Cost: pattern and values are read to the host; `O(S nnz)` but for the 64 steps of a radix heap, sources in parallel,
+/// and `O(N nnz)` at most once if there are negative weights; 16 bytes for each distance. In f64, then rounded to the
+/// dtype of the adjacency. (SciPy's `shortest_path`, `dijkstra`, `bellman_ford`, `johnson`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -97,13 +101,65 @@ pub fn try_shortest_paths(adjacency: &CsrTensor<2>, sources: &[usize]) -> Result
     try_shortest_paths_within(adjacency, sources, f64::INFINITY)
 }
 
-/// [`shortest_paths`] of at most this length. Dijkstra's algorithm ends there.
+/// [`shortest_paths`] of at most this length. The search ends there.
 ///
 /// # Errors
 ///
 /// Those of [`try_shortest_paths`]; `invalid` for a limit that is NaN.
 #[or_panic]
 pub fn try_shortest_paths_within(adjacency: &CsrTensor<2>, sources: &[usize], limit: f64) -> Result<ShortestPaths> {
+    try_shortest_paths_by(adjacency, sources, limit, PathMethod::default())
+}
+
+/// How shortest paths are found. For weights from 0 on each gives the same bits: distances, paths and gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum PathMethod {
+    /// Dijkstra's algorithm; with negative weights that of Bellman and Ford for one source, and Johnson's for several.
+    #[default]
+    Usual,
+    /// Delta-stepping, for weights from 0 on and one source or several: node `v` waits in bucket
+    /// `floor(distance(v) / width)`, and all nodes of the first bucket are taken at once, by all threads if there are
+    /// fewer sources than threads.
+    ///
+    /// `width` is positive and finite; without one it is `4 * mean weight / max(edges / nodes, 1)`. A small one makes
+    /// this Dijkstra's algorithm, a large one Bellman and Ford's.
+    ///
+    /// Cost: `O(N + nnz)` a source for random weights, and at worst `O(N nnz)`, where Dijkstra's stays at `O(nnz)`: if
+    /// one width does not suit the graph, as with weights of far sizes. 16 bytes a node for each source in work.
+    ///
+    /// Use it where the weights are of similar sizes. Measured with two threads and random weights: of 1M nodes with 5M
+    /// edges between random ones it took 0.18 s from one source and 1.9 s from 16, Dijkstra's algorithm 0.44 and 3.3 s;
+    /// on a grid of 1000 x 1000 it took 0.13 and 0.93 s, Dijkstra's 0.16 and 1.2 s.
+    ///
+    /// Source: Meyer and Sanders, *Delta-stepping: a parallelizable shortest path algorithm*, 2003.
+    DeltaStepping {
+        /// The width of a bucket.
+        width: Option<f64>,
+    },
+}
+
+/// [`shortest_paths_within`] a limit, which may be infinite, by a method.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::data::{PathMethod, karate, shortest_paths_by};
+///
+/// let a = karate(&Device::flex()).adjacency;
+/// let found = shortest_paths_by(&a, &[0], f64::INFINITY, PathMethod::DeltaStepping { width: None });
+/// assert_eq!(found.path(0, 33), [0, 8, 33]);
+/// ```
+///
+/// # Errors
+///
+/// Those of [`try_shortest_paths_within`]. Of delta-stepping, `invalid` for a width that is not positive and finite,
+/// and for a negative weight, with its edge.
+#[or_panic]
+pub fn try_shortest_paths_by(
+    adjacency: &CsrTensor<2>,
+    sources: &[usize],
+    limit: f64,
+    method: PathMethod,
+) -> Result<ShortestPaths> {
     const OP: &str = "shortest_paths";
     check_square(OP, adjacency)?;
     let nodes = adjacency.dims()[0];
@@ -114,11 +170,23 @@ pub fn try_shortest_paths_within(adjacency: &CsrTensor<2>, sources: &[usize], li
     check_count(OP, nodes)?;
     let rows = HostRows::of(adjacency.pattern());
     let weights = weights(OP, adjacency, &rows)?;
-    let Paths { distances, via } = graph::shortest_paths(rows.ptr(), rows.idx(), &weights, &signed(sources), limit)
-        .map_err(|NegativeCycle(node)| {
-            let message = format!("a cycle must not have a negative length, got one through node {node}");
-            SparseError::invalid(OP, message)
-        })?;
+    let (ptr, idx, from) = (rows.ptr(), rows.idx(), signed(sources));
+    let Paths { distances, via } = match method {
+        PathMethod::Usual => {
+            graph::shortest_paths(ptr, idx, &weights, &from, limit).map_err(|NegativeCycle(node)| {
+                let message = format!("a cycle must not have a negative length, got one through node {node}");
+                SparseError::invalid(OP, message)
+            })?
+        }
+        PathMethod::DeltaStepping { width } => {
+            check_width(OP, width)?;
+            if let Some(at) = weights.iter().position(|weight| *weight < 0.0) {
+                let what = "for delta-stepping a weight must be from 0 on";
+                return Err(bad_weight(OP, what, &rows, &weights, at));
+            }
+            graph::delta_stepping(ptr, idx, &weights, &from, limit, width)
+        }
+    };
     let values = adjacency.rows();
     let (plain, dtype) = (values.device().inner(), values.dtype());
     let reached = distances.iter().map(|distance| distance.is_finite()).collect();
@@ -234,10 +302,20 @@ pub(super) fn weights(op: &'static str, adjacency: &CsrTensor<2>, rows: &HostRow
     let weights: Vec<f64> = read_data(adjacency.rows().clone().inner()).convert::<f64>().iter().collect();
     match weights.iter().position(|weight| weight.is_nan() || *weight == f64::NEG_INFINITY) {
         None => Ok(weights),
-        Some(at) => {
-            let (row, col) = (row_of(rows.ptr(), at), rows.idx().at(at));
-            let message = format!("a weight must be a number, got {} for the edge ({row}, {col})", weights[at]);
-            Err(SparseError::invalid(op, message))
+        Some(at) => Err(bad_weight(op, "a weight must be a number", rows, &weights, at)),
+    }
+}
+
+fn bad_weight(op: &'static str, what: &str, rows: &HostRows, weights: &[f64], at: usize) -> SparseError {
+    let (row, col) = (row_of(rows.ptr(), at), rows.idx().at(at));
+    SparseError::invalid(op, format!("{what}, got {} for the edge ({row}, {col})", weights[at]))
+}
+
+fn check_width(op: &'static str, width: Option<f64>) -> Result<()> {
+    match width {
+        Some(width) if width.is_nan() || width <= 0.0 || width.is_infinite() => {
+            Err(SparseError::invalid(op, format!("the width of a bucket must be positive and finite, got {width}")))
         }
+        _ => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// | `Cg` | symmetric positive definite | `A` | 4 |
 /// | `Minres` | symmetric | `A` | 7 |
 /// | `BiCgStab` | square | 2 `A` | 6 |
-/// | `BiCg` | square | `A`, `A^T` | 6 |
+/// | `BiCg`, `Qmr` | square | `A`, `A^T` | 6, 8 |
 /// | `Cgs`, `Tfqmr` | square | 2 `A` | 6 |
 /// | `Gmres`, `Fgmres` | square | `A` | one (two) for each of `restart` directions |
 /// | `Idr` | square | `A` | 3 for each of `shadows` |
@@ -24,6 +24,9 @@ pub enum Method {
     BiCgStab,
     /// Bi-conjugate gradients (Fletcher 1976). `BiCgStab` is nearly always the better one.
     BiCg,
+    /// Quasi-minimal residuals (Freund and Nachtigal 1991): `BiCg`, whose residuals jump, smoothed (Zhou and Walker
+    /// 1994). `Tfqmr` needs no transposed product.
+    Qmr,
     /// Conjugate gradients squared (Sonneveld 1989). `BiCgStab` is nearly always the better one.
     Cgs,
     /// Quasi-minimal residuals without the transpose (Freund 1993).
@@ -57,7 +60,7 @@ impl Method {
     }
 
     pub(crate) fn needs_transposed(self) -> bool {
-        self.is_least_squares() || self == Self::BiCg
+        self.is_least_squares() || matches!(self, Self::BiCg | Self::Qmr)
     }
 
     /// Whether the matrix is taken as symmetric.
@@ -72,6 +75,6 @@ impl Method {
 
     /// Whether another try takes another way.
     pub(crate) fn is_random(self) -> bool {
-        matches!(self, Self::BiCg | Self::BiCgStab | Self::Cgs | Self::Tfqmr | Self::Idr { .. })
+        matches!(self, Self::BiCg | Self::Qmr | Self::BiCgStab | Self::Cgs | Self::Tfqmr | Self::Idr { .. })
     }
 }

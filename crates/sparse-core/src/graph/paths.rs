@@ -1,18 +1,10 @@
 //! Shortest paths with weights.
 
+use super::edges::{Edge, Flat, Paths, edges, from_sources};
+use super::radix_heap::Waiting;
 use crate::element::Ids;
 use crate::par;
 use std::cmp::Reverse;
-
-/// Shortest paths from some sources. Nodes that no path reaches are at infinity.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Paths {
-    /// `[sources, nodes]`.
-    pub distances: Vec<f64>,
-    /// The last element of each path, `[sources, nodes]`; -1 for a source and where no path leads. Those beyond a limit
-    /// may have one: others may lead through them.
-    pub via: Vec<i64>,
-}
 
 /// A node of a cycle whose weights have a negative sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,39 +36,30 @@ pub fn shortest_paths(
         return Ok(one);
     }
     let potential = negative.then(|| bellman_ford(ptr, idx, weights, None)).transpose()?.map(|all| all.distances);
-    let mut edges = Vec::with_capacity(weights.len());
-    for row in 0..nodes {
-        edges.extend(ptr.span(row).map(|at| {
-            let end = idx.at(at);
-            // With a potential not negative but for rounding.
-            let less = potential.as_ref().map_or(0.0, |potential| potential[row] - potential[end]);
-            Edge { weight: (weights[at] + less).max(0.0), end: end as u32 }
-        }));
-    }
+    let edges = match &potential {
+        None => edges(ptr, idx, weights, &|_, _| 0.0),
+        Some(potential) => edges(ptr, idx, weights, &|row, end| potential[row] - potential[end]),
+    };
     // A potential changes what a distance is, so the limit is applied to the sums along the paths.
     let within = if negative { f64::INFINITY } else { limit };
-    let mut all = Paths { distances: vec![0.0; sources.len() * nodes], via: vec![0; sources.len() * nodes] };
     // Each thread takes several sources, which share its memory.
-    let parts = par::ranges(sources.len(), par::threads().min(sources.len()));
-    let lens = par::lens(&parts, |part| part.len() * nodes);
-    let own = par::split_mut(&mut all.distances, &lens).into_iter().zip(par::split_mut(&mut all.via, &lens));
-    let jobs: Vec<_> = parts.into_iter().zip(own).collect();
-    par::each(jobs, &|_, (part, (distances, via))| {
+    Ok(from_sources(sources, nodes, par::threads().min(sources.len()), &|sources, distances, via| {
         let reached = vec![(f64::INFINITY, -1); nodes];
-        let mut search = Search { ptr, edges: &edges, waiting: Waiting::new(), reached };
+        let mut search = Search { ptr, edges: &edges, waiting: Waiting::new(), reached, flat: Flat::default() };
         let own = distances.chunks_exact_mut(nodes).zip(via.chunks_exact_mut(nodes));
-        for (&source, (distances, via)) in sources[part].iter().zip(own) {
+        for (&source, (distances, via)) in sources.iter().zip(own) {
             search.run(source as usize, within);
             for ((distance, via), found) in distances.iter_mut().zip(via.iter_mut()).zip(&search.reached) {
                 (*distance, *via) = *found;
             }
-            if potential.is_some() {
+            if potential.is_none() {
+                search.flat.settle(ptr, &edges, distances, via);
+            } else {
                 resum(ptr, weights, distances, via);
                 cut(distances, via, limit);
             }
         }
-    });
-    Ok(all)
+    }))
 }
 
 /// Forgets the lengths of the paths that are longer than `limit`.
@@ -87,57 +70,6 @@ fn cut(distances: &mut [f64], via: &[i64], limit: f64) {
         .for_each(|(distance, _)| *distance = f64::INFINITY);
 }
 
-/// Nodes by their distance, which only grows from one that is taken to the next: a radix heap. Bucket `b` has the
-/// distances that first differ from the last one taken in bit `b - 1`, as keys; bucket 0 has that one itself. Each node
-/// moves to lower buckets only, so a node costs `O(64)` steps in order of memory, where a binary heap waits for a line
-/// of cache at each.
-///
-/// Source: Ahuja, Mehlhorn, Orlin and Tarjan, *Faster algorithms for the shortest path problem*, JACM 1990.
-pub(super) struct Waiting {
-    buckets: [Vec<(u64, u32)>; 65],
-    last: u64,
-}
-
-impl Waiting {
-    pub(super) fn new() -> Self {
-        Self { buckets: [const { Vec::new() }; 65], last: 0 }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.buckets.iter_mut().for_each(Vec::clear);
-        self.last = 0;
-    }
-
-    /// A distance from 0 on, not below the last one taken. Bits of such numbers are in their order; -0.0 is none.
-    #[inline(always)]
-    pub(super) fn push(&mut self, distance: f64, node: u32) {
-        let key = (distance + 0.0).to_bits();
-        self.buckets[(u64::BITS - (key ^ self.last).leading_zeros()) as usize].push((key, node));
-    }
-
-    #[inline(always)]
-    pub(super) fn pop(&mut self) -> Option<(f64, u32)> {
-        if self.buckets[0].is_empty() {
-            let bucket = self.buckets.iter().position(|bucket| !bucket.is_empty())?;
-            let mut moved = std::mem::take(&mut self.buckets[bucket]);
-            self.last = moved.iter().map(|one| one.0).min()?;
-            for &(key, node) in &moved {
-                self.buckets[(u64::BITS - (key ^ self.last).leading_zeros()) as usize].push((key, node));
-            }
-            moved.clear();
-            self.buckets[bucket] = moved;
-        }
-        self.buckets[0].pop().map(|(key, node)| (f64::from_bits(key), node))
-    }
-}
-
-/// An edge where the search reads it: end and weight on one line of cache.
-#[derive(Clone, Copy)]
-struct Edge {
-    weight: f64,
-    end: u32,
-}
-
 /// Edges with weights from 0 on, and what all searches on a thread use again.
 struct Search<'a> {
     ptr: Ids<'a>,
@@ -145,11 +77,13 @@ struct Search<'a> {
     waiting: Waiting,
     /// Distance of each node, and the last element of its path.
     reached: Vec<(f64, i64)>,
+    flat: Flat,
 }
 
 impl Search<'_> {
     fn run(&mut self, source: usize, limit: f64) {
         self.waiting.clear();
+        self.flat = Flat::default();
         self.reached.fill((f64::INFINITY, -1));
         self.reached[source].0 = 0.0;
         self.waiting.push(0.0, source as u32);
@@ -157,13 +91,28 @@ impl Search<'_> {
             if distance > self.reached[node as usize].0 {
                 continue;
             }
+            let mut flat = false;
             let span = self.ptr.span(node as usize);
             for (at, edge) in span.clone().zip(&self.edges[span]) {
                 let (longer, next) = (distance + edge.weight, &mut self.reached[edge.end as usize]);
                 if longer < next.0 && longer <= limit {
                     *next = (longer, at as i64);
                     self.waiting.push(longer, edge.end);
+                    if longer == distance {
+                        flat = true;
+                        self.flat.nodes.push(edge.end);
+                    }
+                } else if longer == next.0 {
+                    if longer == distance {
+                        flat = true;
+                    } else {
+                        // An infinite one is not below the -1 of a node that nothing reaches.
+                        next.1 = next.1.min(at as i64);
+                    }
                 }
+            }
+            if flat {
+                self.flat.rows.push(node);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Several shortest paths between two nodes.
 
-use super::paths::{NegativeCycle, Paths, Waiting, row_of, shortest_paths};
+use super::edges::Paths;
+use super::paths::{NegativeCycle, row_of, shortest_paths};
+use super::radix_heap::Waiting;
 use crate::dynamic::{expand_ptr, group_by};
 use crate::element::Ids;
 use std::collections::BTreeMap;

@@ -6,6 +6,7 @@ mod cases;
 mod data;
 #[cfg(feature = "dataset")]
 mod data_loader;
+mod delta_stepping;
 mod diffusion;
 mod embeddings;
 mod explain;

@@ -99,7 +99,8 @@ fn sweeps(
         let next = match *method {
             Method::Cg => cg::sweep(&system, begin, &mut watch),
             Method::Minres => minres::sweep(&system, begin, &mut watch),
-            Method::BiCg => bicg::sweep(&system, begin, failed, &mut watch),
+            Method::BiCg => bicg::sweep(&system, begin, (failed, false), &mut watch),
+            Method::Qmr => bicg::sweep(&system, begin, (failed, true), &mut watch),
             Method::BiCgStab => bicgstab::sweep(&system, begin, failed, &mut watch),
             Method::Cgs => squared::cgs(&system, begin, failed, &mut watch),
             Method::Tfqmr => squared::tfqmr(&system, begin, failed, &mut watch),

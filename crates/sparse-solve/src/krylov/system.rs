@@ -13,11 +13,11 @@ use sparse_ops::{Result, SparseError};
 /// infinite.
 pub struct System<'a> {
     a: &'a Operator,
-    /// For least squares and `BiCg`.
+    /// For least squares, `BiCg` and `Qmr`.
     transposed: Option<Operator>,
     least_squares: bool,
     preconditioner: Option<&'a Operator>,
-    /// Of `BiCg`.
+    /// Of `BiCg` and `Qmr`.
     other_preconditioner: Option<Operator>,
     /// A power of 2 for each system, by which the matrix is divided.
     sizes: Vec<f64>,
@@ -114,7 +114,7 @@ impl<'a> System<'a> {
         apply(self.a, x).map(|out| self.divided(out))
     }
 
-    /// Of least squares and `BiCg`.
+    /// Of least squares, `BiCg` and `Qmr`.
     pub fn apply_transposed(&self, x: &Vectors) -> Result<Vectors> {
         let transposed = self.transposed.as_ref().expect("methods that need the transposed matrix have it");
         apply(transposed, x).map(|out| self.divided(out))
@@ -127,7 +127,7 @@ impl<'a> System<'a> {
         Ok(if self.least_squares { self.times(out) } else { out })
     }
 
-    /// The transposed one, of `BiCg`.
+    /// The transposed one, of `BiCg` and `Qmr`.
     pub fn precondition_transposed(&self, x: &Vectors) -> Result<Vectors> {
         self.other_preconditioner.as_ref().map_or(Ok(x.clone()), |own| apply(own, x).map(|out| self.times(out)))
     }

@@ -57,7 +57,7 @@ proptest! {
 
     #[test]
     fn of_least_squares_of_any_shape(
-        method in prop::sample::select(&ALL[9..]),
+        method in prop::sample::select(&ALL[ALL.len() - 3..]),
         [rows, cols] in [1usize..5, 1usize..5],
         entries in numbers(16),
         right in prop::collection::vec(-2.0f64..2.0, 4),

@@ -150,7 +150,7 @@ proptest! {
         weights in numbers(9),
         input in prop::collection::vec(-1.0f64..1.0, 6),
         window in prop::sample::select(&[0usize, 1, 3][..]),
-        method in prop::sample::select(&[Method::Gmres { restart: 50 }, Method::BiCg, Method::Lsmr][..]),
+        method in prop::sample::select(&[Method::Gmres { restart: 50 }, Method::BiCg, Method::Qmr, Method::Lsmr][..]),
         pick in 0usize..4,
     ) {
         let exact = || SolverConfig { method, ..exact() };

@@ -67,6 +67,7 @@ fn systems_without_a_solution() {
     let square = [
         Method::Minres,
         Method::BiCg,
+        Method::Qmr,
         Method::BiCgStab,
         Method::Cgs,
         Method::Tfqmr,

@@ -174,6 +174,7 @@ fn takes_the_transposed_preconditioner() {
     let preconditioner = Operator::from(dense(&inverse, [n, n], DType::F64));
     for method in [
         Method::BiCg,
+        Method::Qmr,
         Method::BiCgStab,
         Method::Gmres { restart: 6 },
         Method::Fgmres { restart: 6 },

@@ -68,6 +68,7 @@ fn a_column_without_a_solution_leaves_the_others() {
     let square = [
         Method::Minres,
         Method::BiCg,
+        Method::Qmr,
         Method::BiCgStab,
         Method::Cgs,
         Method::Tfqmr,

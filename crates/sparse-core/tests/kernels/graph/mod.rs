@@ -1,5 +1,6 @@
 //! Graph algorithms, compared with plain loops over their definitions.
 
+mod paths;
 mod samples;
 
 use proptest::prelude::*;
