@@ -1,7 +1,6 @@
 //! Solutions on the tape, by the implicit function.
 
-use crate::krylov::pass::Pass;
-use crate::krylov::vectors::{Vectors, apply, choose, read};
+use crate::krylov::vectors::{Vectors, apply, choose, read, spoiled};
 use crate::krylov::watch::{OP, Stopped};
 use crate::krylov::{self, Problem};
 use crate::method::Method;
@@ -65,15 +64,11 @@ impl Second {
 
     /// The same of a gradient. A column with numbers that are not finite gives NaN, as other operations do.
     pub fn solve(&self, grad: Vectors) -> Vectors {
-        // 0 times finite numbers, else NaN.
-        let mut pass = Pass::default();
-        let own = pass.vector(grad.clone());
-        let zeros = pass.add(None, grad.clone().narrow(1, 0, 1).zeros_like(), own);
-        let ([], [sum]) = pass.run([], [[zeros, zeros]]);
-        if read([&sum])[0].iter().all(|sum| !sum.is_nan()) {
+        let spoiled = spoiled(&grad);
+        if read([&spoiled])[0].iter().all(|zero| *zero == 0.0) {
             return expect(self.try_solve(grad));
         }
-        let spoiled = sum.is_nan();
+        let spoiled = spoiled.is_nan();
         let b = choose(spoiled.clone(), grad.zeros_like(), grad);
         let x = expect(self.try_solve(b));
         choose(spoiled, x.full_like(f64::NAN), x)

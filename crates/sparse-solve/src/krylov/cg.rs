@@ -13,7 +13,10 @@ const ASKED: &str = "the matrix and the preconditioner must be symmetric positiv
 pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
     let Point { mut x, mut residual, .. } = point;
     let scaling = system.scaling();
-    let mut direction = system.precondition(&residual)?;
+    let mut direction = match &scaling {
+        Some(scaling) => scaling.of(residual.clone()),
+        None => system.precondition(&residual)?,
+    };
     let (mut size, mut rz) = (norm(&residual), dot(&residual, &direction));
     let mut open = system.open(&size);
     // Counts iterations in which the matrix is not positive definite. The largest number of `b` is 1 here. Squares of

@@ -13,7 +13,7 @@ mod groups;
 mod idr;
 mod least_squares;
 mod minres;
-pub mod pass;
+mod pass;
 mod problem;
 mod scaling;
 mod squared;
@@ -28,7 +28,7 @@ use burn::tensor::{Bool, Tensor, TensorData};
 pub use problem::{Outcome, Problem};
 use sparse_ops::{Result, SparseError};
 use system::{Point, System};
-use vectors::{choose, evened, indicator, largest, norm, read};
+use vectors::{choose, evened, indicator, largest, norm, read, spoiled};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
@@ -80,7 +80,7 @@ fn sweeps(
 
     // Sweeps that gained nothing, one after the other, and how many of these may be.
     let (mut failed, mut allowed) = (0, 0);
-    let mut sizes_of_x = vec![0.0; at.len()];
+    let mut spoiled_x = vec![0.0; at.len()];
     let stopped = loop {
         if !watch.open(&at).any(|open| open) {
             break Stopped::Converged;
@@ -112,8 +112,8 @@ fn sweeps(
             Method::Cgls => least_squares::cgls(&system, begin, &mut watch),
         }?;
         let next = system.point(&b, next)?;
-        let size_of_x = largest(&system.unscaled(next.x.clone(), &scale));
-        let [residuals, lengths, size_of_x] = read([&norm(&next.normal), &norm(&next.residual), &size_of_x]);
+        let spoiled = spoiled(&system.unscaled(next.x.clone(), &scale));
+        let [residuals, lengths, spoiled] = read([&norm(&next.normal), &norm(&next.residual), &spoiled]);
         let now = columns(&residuals, Some(&lengths));
         // A cycle that was cut off may gain little, and the next one more; a sweep that took itself for solved not.
         let (share, more) = match watch.full {
@@ -123,7 +123,7 @@ fn sweeps(
         let open: Vec<bool> = watch.open(&at).collect();
         let pairs = || at.iter().zip(&now).zip(&open).map(|((old, new), open)| (old, new, *open));
         // Along what the matrix maps to zero a point may go beyond all numbers, and its residual does not show it.
-        let lost: Vec<bool> = watch.open(&now).zip(&size_of_x).map(|(open, size)| open && !size.is_finite()).collect();
+        let lost: Vec<bool> = watch.open(&now).zip(&spoiled).map(|(open, zero)| open && zero.is_nan()).collect();
         let gained =
             pairs().zip(&lost).any(|((old, new, open), lost)| open && !lost && new.residual < old.residual * share);
         (failed, allowed) = (if gained { 0 } else { failed + 1 }, more);
@@ -132,11 +132,11 @@ fn sweeps(
             pairs().zip(&lost).map(|((old, new, open), lost)| open && !lost && is_taken(*method, old, new, last));
         let taken: Vec<bool> = taken.collect();
         for (column, _) in taken.iter().enumerate().filter(|(_, taken)| **taken) {
-            (at[column], sizes_of_x[column]) = (now[column], size_of_x[column]);
+            (at[column], spoiled_x[column]) = (now[column], spoiled[column]);
         }
         point = merged(&taken, next, point);
     };
-    check_finite(&sizes_of_x, (width, first), "solution")?;
+    check_finite(&spoiled_x, (width, first), "solution")?;
     Ok(Outcome {
         x: system.unscaled(point.x, &scale),
         stopped,

@@ -21,6 +21,14 @@ impl Scaling {
         if even { Self::Even(first(1)) } else { Self::Each(each) }
     }
 
+    pub fn of(&self, x: Vectors) -> Vectors {
+        let mut pass = Pass::default();
+        let own = pass.vector(x);
+        let near = self.times(&mut pass, own);
+        let ([near], []) = pass.run([near], []);
+        near
+    }
+
     pub fn times(&self, pass: &mut Pass, x: Node) -> Node {
         match self {
             Self::Even(number) => pass.add(None, number.clone(), x),

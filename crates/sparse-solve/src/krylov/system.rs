@@ -1,7 +1,8 @@
 //! What a method sees: a system, where it starts, and when a column is solved.
 
+use super::pass::Pass;
 use super::scaling::Scaling;
-use super::vectors::{Numbers, Vectors, apply, evened, from_host, norm, random, read};
+use super::vectors::{Numbers, Vectors, apply, evened, from_host, norm, random, read, scaled};
 use super::watch::{Goal, OP};
 use crate::operator::{LinearOperator, Operator};
 use crate::report::of_system;
@@ -69,7 +70,7 @@ impl<'a> System<'a> {
         let powers: Vec<f64> = most.iter().map(power).collect();
         let norms =
             (0..systems).map(|at| most[at] / powers[at] * share[at] / probe[at].max(f64::MIN_POSITIVE)).collect();
-        let none = b.zeros_like().narrow(1, 0, 1);
+        let none = b.clone().narrow(1, 0, 1).zeros_like();
         let all = |list: &mut dyn Iterator<Item = f64>| {
             from_host(list.flat_map(|number| std::iter::repeat_n(number, width)).collect(), &none)
         };
@@ -103,11 +104,17 @@ impl<'a> System<'a> {
     }
 
     fn divided(&self, x: Vectors) -> Vectors {
-        self.size.as_ref().map_or(x.clone(), |[_, inverse]| x * inverse.clone())
+        match &self.size {
+            Some([_, inverse]) => scaled(x, inverse.clone()),
+            None => x,
+        }
     }
 
     fn times(&self, x: Vectors) -> Vectors {
-        self.size.as_ref().map_or(x.clone(), |[size, _]| x * size.clone())
+        match &self.size {
+            Some([size, _]) => scaled(x, size.clone()),
+            None => x,
+        }
     }
 
     pub fn apply(&self, x: &Vectors) -> Result<Vectors> {
@@ -146,7 +153,11 @@ impl<'a> System<'a> {
     }
 
     pub fn point(&self, b: &Vectors, x: Vectors) -> Result<Point> {
-        let residual = b.clone() - self.apply(&x)?;
+        let mut pass = Pass::default();
+        let [own, image] = [b.clone(), self.apply(&x)?].map(|vector| pass.vector(vector));
+        let minus = self.goal.ones_like().neg();
+        let own = pass.add(own, minus, image);
+        let ([residual], []) = pass.run([own], []);
         self.point_of(x, residual)
     }
 
@@ -164,7 +175,7 @@ impl<'a> System<'a> {
     }
 
     pub fn unscaled(&self, x: Vectors, scale: &Numbers) -> Vectors {
-        self.divided(x * scale.clone())
+        self.divided(scaled(x, scale.clone()))
     }
 
     /// 1 for the columns that are not solved, else 0.

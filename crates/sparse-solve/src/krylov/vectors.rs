@@ -3,7 +3,7 @@
 use crate::operator::LinearOperator;
 use burn::tensor::{Bool, Shape, Tensor, TensorData};
 use sparse_ops::Result;
-use sparse_ops::extend::kernel::{self, ColumnPass};
+use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
 use sparse_ops::extend::{Exact, read_data, sum_dim};
 
 pub type Vectors = Tensor<3>;
@@ -25,6 +25,19 @@ pub fn norm(a: &Vectors) -> Numbers {
 /// The largest absolute value.
 pub fn largest(a: &Vectors) -> Numbers {
     a.clone().abs().max_dim(1)
+}
+
+/// `scale x`, where nobody else has `x` in its memory.
+pub fn scaled(x: Vectors, scale: Numbers) -> Vectors {
+    let steps = vec![ColumnStep::Add { x: None, scale: 0, y: 0 }];
+    kernel::column_pass(&ColumnPass { steps, kept: vec![0], dots: vec![] }, vec![x], vec![scale]).remove(0)
+}
+
+/// 0 of columns of finite numbers, else NaN.
+pub fn spoiled(x: &Vectors) -> Numbers {
+    let steps = vec![ColumnStep::Add { x: None, scale: 0, y: 0 }];
+    let scale = x.clone().narrow(1, 0, 1).zeros_like();
+    kernel::column_pass(&ColumnPass { steps, kept: vec![], dots: vec![[1, 1]] }, vec![x.clone()], vec![scale]).remove(0)
 }
 
 /// The vector over its largest absolute value, and that; 1 of zeros. Squares of very small or large numbers would be 0
