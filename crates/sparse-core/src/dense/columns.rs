@@ -503,7 +503,8 @@ mod tests {
     #[should_panic(expected = "vectors must be f32 or f64, got i32")]
     fn names_the_type_it_has_no_kernel_for() {
         use crate::dynamic::{ElementsMut, Values};
-        let vectors = vec![Values::Owned(ElementsMut::I32(&mut [1]))];
+        let mut own = [1];
+        let vectors = vec![Values::Owned(ElementsMut::I32(&mut own))];
         dynamic::column_pass(&ColumnPass::default(), vectors, &[], [1, 1, 1]);
     }
 }

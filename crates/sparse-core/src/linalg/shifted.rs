@@ -151,8 +151,8 @@ pub(super) mod dynamic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::spmv::spmv;
     use super::*;
-    use crate::spmm;
     use half::bf16;
 
     /// Rows in bands of several widths, as rows of a grid 23 wide are, with negative zeros.
@@ -178,7 +178,7 @@ mod tests {
                 let epilogue = Epilogue { bias: Some(&bias[..]), relu: true };
                 let [mut out, mut want] = [vec![T::ONE; rows], vec![T::ONE; rows]];
                 ShiftedRows::new(a).expect("long runs").spmv(a, &values, &x, epilogue, &mut out);
-                spmm(a, &values, &x, [1, 1, 1], epilogue, &mut want);
+                spmv(a, &values, &x, epilogue, &mut want);
                 // The sign of a zero counts as well.
                 assert!(format!("{out:?}") == format!("{want:?}"), "{rows} rows of {most}");
             }

@@ -189,7 +189,8 @@ fn equal_rows<I: Index>(ptr: &[I]) -> Option<usize> {
     (other == 0 && (1..=8).contains(&length)).then_some(length)
 }
 
-/// The sum of at most 16 products, in the order of [`contiguous_sum`]: what lies 8 apart is added, then 4, .. Zero is added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
+/// The sum of at most 16 products, in the order of [`contiguous_sum`]: what lies 8 apart is added, then 4, .. Zero is
+/// added last, so a sum of negative zeros is zero, as it is where a sum begins with zero.
 #[inline(always)]
 pub(super) fn short_sum<T: Element, const L: usize>(mut x: [T::Acc; L]) -> T {
     let mut half = 8;
