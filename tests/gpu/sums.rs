@@ -3,9 +3,11 @@
 use crate::common::{Data, TURN, agree, agree_in, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::forced::{Forced, forced};
-use sparse_burn::{Epilogue, RowsView, kernel};
+use sparse_burn::{Epilogue, RowsView, ShiftedRows, kernel};
 use sparse_tensor::host_fallbacks;
 use sparse_tensor::nn::{elu, leaky_relu};
+
+const NO_PLAN: Option<ShiftedRows> = None;
 
 #[test]
 fn products_of_short_and_long_rows() {
@@ -48,7 +50,7 @@ fn products_of_a_batch() {
                 let view = RowsView { ptr, idx, perm: None };
                 let (weights, x) = (floats(&weights, [nnz, heads], device), floats(&x, [batch * cols, width], device));
                 let epilogue = Epilogue { bias: adds.then(|| floats(&bias, [1, width], device)), relu };
-                vec![list(kernel::spmm(&view, weights, x, batch, &epilogue))]
+                vec![list(kernel::spmm(&view, NO_PLAN, weights, x, batch, &epilogue))]
             });
         }
     }

@@ -122,7 +122,7 @@ pub enum PathMethod {
     /// fewer sources than threads.
     ///
     /// `width` is positive and finite; without one it is `4 * mean weight / max(edges / nodes, 1)`. A small one makes
-    /// this Dijkstra's algorithm, a large one Bellman and Ford's.
+    /// this Dijkstra's algorithm (as long as distances are below 2^64 widths), a large one Bellman and Ford's.
     ///
     /// Cost: `O(N + nnz)` a source for random weights, and at worst `O(N nnz)`, where Dijkstra's stays at `O(nnz)`: if
     /// one width does not suit the graph, as with weights of far sizes. 16 bytes a node for each source in work.

@@ -3,8 +3,8 @@
 use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{
-    Compressed, Derived, Erased, Exact, Parts, along, by_columns, by_rows, check_square, expect, is_gpu, kept, kernel,
-    record, same_elements, threads,
+    Compressed, Derived, Erased, Exact, Parts, along, by_columns, by_rows, check_square, expect, is_gpu, is_remote,
+    kept, kernel, record, same_elements, threads,
 };
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{Result, SparseError, SparseTensor};
@@ -37,7 +37,8 @@ pub struct Triangle {
 /// which do not need each other (Anderson and Saad 1989), if levels are wide; a narrow one takes less time than to wake
 /// a thread. The transposed pattern is found once and kept with the pattern, and so are the levels if they are used.
 /// The result has the same bits with any number of threads. On a GPU a launch solves a wide level, or narrow levels one
-/// after the other. The pattern is read once, for the levels, and in each forward pass whether the diagonal has a zero.
+/// after the other. The pattern is read once for each direction, for the levels, and in each forward pass whether the
+/// diagonal has a zero. On a remote device the host of the server solves.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -158,7 +159,9 @@ impl System {
         let make = || Plan(kernel::triangle_plan(&rows, upper));
         let plan = planned.then(|| kept(pattern, key(), make).0).flatten();
         let make = || Levels(kernel::triangle_levels(&Compressed { perm: None, ..rows.clone() }, upper));
-        let levels = (gpu && width > 0).then(|| kept(pattern, Leveled(key()), make).0);
+        // Of a server they would be sent with each solve.
+        let leveled = gpu && width > 0 && !is_remote(&pattern.device());
+        let levels = leveled.then(|| kept(pattern, Leveled(key()), make).0);
         Self { rows, triangle: kernel::Triangle { upper, unit: unit_diagonal }, plan, levels }
     }
 

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 ///
 /// Nodes wait in buckets of `width`, node `v` in number `floor(distance(v) / width)`. All nodes of the first bucket are
 /// taken at once, and their edges may lower distances, also within the bucket. It is taken until nothing in it changes.
-/// A small width makes this Dijkstra's algorithm, a large one Bellman and Ford's. `None` is [`usual_width`]; otherwise
+/// A small width makes this Dijkstra's algorithm, as long as distances are below 2^64 widths, a large one Bellman and
+/// Ford's. `None` is [`usual_width`]; otherwise
 /// it is positive and finite.
 ///
 /// The same minimum as Dijkstra's: `x -> fl(x + w)` is monotone, so the least sum of a path, added from its start, is
@@ -74,15 +75,23 @@ struct Search<'a> {
     done: Vec<AtomicU64>,
 }
 
-/// Whether `bits` are below those of the slot, which then has them.
+/// The bits of the slot, if `bits` are below them, and then take their place.
 #[inline(always)]
-fn lower(slot: &AtomicU64, bits: u64) -> bool {
-    bits < slot.load(Relaxed) && bits < slot.fetch_min(bits, Relaxed)
+fn lower(slot: &AtomicU64, bits: u64) -> Option<u64> {
+    if bits >= slot.load(Relaxed) {
+        return None;
+    }
+    Some(slot.fetch_min(bits, Relaxed)).filter(|before| bits < *before)
 }
 
 impl Search<'_> {
     fn degree(&self) -> usize {
         self.edges.len() / self.lengths.len() + 1
+    }
+
+    /// Rounds down, and what is too large is the largest: nearer nodes never come later.
+    fn bucket(&self, distance: f64) -> u64 {
+        (distance / self.width) as u64
     }
 
     fn run(&mut self, source: usize) {
@@ -91,10 +100,10 @@ impl Search<'_> {
         *self.lengths[source].get_mut() = 0;
         let mut buckets = BTreeMap::from([(0, vec![source as u32])]);
         // A node waits once for each time that its distance was lowered, so this ends.
-        while let Some((_, front)) = buckets.pop_first() {
+        while let Some((current, front)) = buckets.pop_first() {
             let pieces = par::pieces(front.len() * self.degree()).min(front.len());
             let parts = par::ranges(front.len(), pieces);
-            for lowered in par::map(parts.len(), &|k| self.relax(&front[parts[k].clone()])) {
+            for lowered in par::map(parts.len(), &|k| self.relax(&front[parts[k].clone()], current)) {
                 for (bucket, mut nodes) in lowered {
                     buckets.entry(bucket).or_default().append(&mut nodes);
                 }
@@ -102,8 +111,9 @@ impl Search<'_> {
         }
     }
 
-    /// Follows the edges of some nodes. The nodes whose distance was lowered, by bucket.
-    fn relax(&self, front: &[u32]) -> BTreeMap<u64, Vec<u32>> {
+    /// Follows the edges of some nodes of the bucket `current`. The nodes whose distance was lowered, by bucket; not those
+    /// that wait in a later one already.
+    fn relax(&self, front: &[u32], current: u64) -> BTreeMap<u64, Vec<u32>> {
         let mut lowered: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for &node in front {
             let bits = self.lengths[node as usize].load(Relaxed);
@@ -113,9 +123,14 @@ impl Search<'_> {
             }
             for edge in &self.edges[self.ptr.span(node as usize)] {
                 let longer = f64::from_bits(bits) + edge.weight;
-                if longer <= self.limit && lower(&self.lengths[edge.end as usize], longer.to_bits()) {
-                    // Rounds down, and what is too large is the largest: nearer nodes never come later.
-                    lowered.entry((longer / self.width) as u64).or_default().push(edge.end);
+                if longer > self.limit {
+                    continue;
+                }
+                let Some(before) = lower(&self.lengths[edge.end as usize], longer.to_bits()) else { continue };
+                let (bucket, before) = (self.bucket(longer), f64::from_bits(before));
+                let waits = before < f64::INFINITY && bucket > current && self.bucket(before) == bucket;
+                if !waits {
+                    lowered.entry(bucket).or_default().push(edge.end);
                 }
             }
         }

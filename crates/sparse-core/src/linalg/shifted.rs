@@ -75,6 +75,7 @@ impl ShiftedRows {
         epilogue: Epilogue<'_, T>,
         out: &mut [T],
     ) {
+        assert!(a.perm.is_none(), "spmv: the plan is of values in order");
         let a = a.view();
         assert_eq!(self.starts.last(), Some(&a.ptr.rows()), "spmv: the plan must be of this pattern");
         assert_eq!(out.len(), a.ptr.rows(), "spmv: out must have a number for each row");
@@ -172,15 +173,20 @@ mod tests {
                 let (ptr, idx) = bands(rows, most);
                 let number = |k: usize| if k % 23 < 12 { -0.0 } else { ((k * 7) as f32 * 0.37).sin() * 9.0 };
                 let values: Vec<T> = (0..idx.len()).map(|k| of(number(k))).collect();
-                let x: Vec<T> = (0..rows + 100).map(|k| of(number(k + 5).abs())).collect();
+                let mut x: Vec<T> = (0..rows + 100).map(|k| of(number(k + 5).abs())).collect();
+                (x[7], x[11]) = (of(f32::NAN), of(f32::INFINITY));
                 let a = Compressed { ptr: &ptr[..], idx: &idx[..], perm: None };
                 let bias = [of(2.0)];
                 let epilogue = Epilogue { bias: Some(&bias[..]), relu: true };
                 let [mut out, mut want] = [vec![T::ONE; rows], vec![T::ONE; rows]];
-                ShiftedRows::new(a).expect("long runs").spmv(a, &values, &x, epilogue, &mut out);
                 spmv(a, &values, &x, epilogue, &mut want);
+                ShiftedRows::new(a).expect("long runs").spmv(a, &values, &x, epilogue, &mut out);
                 // The sign of a zero counts as well.
                 assert!(format!("{out:?}") == format!("{want:?}"), "{rows} rows of {most}");
+                let [ptr, idx] = [&ptr, &idx].map(|list| list.iter().map(|id| i64::from(*id)).collect::<Vec<_>>());
+                let a = Compressed { ptr: &ptr[..], idx: &idx[..], perm: None };
+                ShiftedRows::new(a).expect("long runs").spmv(a, &values, &x, epilogue, &mut out);
+                assert!(format!("{out:?}") == format!("{want:?}"), "{rows} rows of {most}, i64");
             }
         }
     }

@@ -107,5 +107,5 @@ pub use parts::{
     Parts, arrays, by_columns, by_rows, check_shape, coo_pattern, csr_pattern, from_coordinates, in_layout,
 };
 pub use sparse_autograd::{Erased, gradcheck, record};
-pub use sparse_burn::{Activation, index_dtype_for, is_gpu, is_local, read_data};
+pub use sparse_burn::{Activation, index_dtype_for, is_gpu, is_local, is_remote, read_data};
 pub use sparse_core::threads;

@@ -8,6 +8,7 @@ mod aligned;
 mod answers;
 mod entry;
 mod gradients;
+mod grids;
 mod heads;
 mod long_sums;
 mod matmul_reduce;

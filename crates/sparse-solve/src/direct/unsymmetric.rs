@@ -176,7 +176,8 @@ impl Inverse<'_> {
 }
 
 /// The first row of `A`, in the order of elimination, of which those before it leave nothing but rounding. (faer goes
-/// on after a pivot of zero, until a later row has no place for one.) Cost: about that of the factors.
+/// on after a pivot of zero, until a later row has no place for one.) `None` also where numbers overflow. Cost: about
+/// that of the factors.
 fn dependent(rows: SparseColMatRef<'_, usize, f64>, order: &[usize]) -> Option<usize> {
     // Each row of `U` over its pivot, with the column of that; and which row has its pivot in a column.
     let mut upper: Vec<(usize, Vec<(usize, f64)>)> = vec![];
@@ -195,6 +196,9 @@ fn dependent(rows: SparseColMatRef<'_, usize, f64>, order: &[usize]) -> Option<u
                     open.insert(of_col[col]);
                 }
             }
+        }
+        if work.values().any(|value| !value.is_finite()) {
+            return None;
         }
         let most = work.iter().max_by(|one, two| one.1.abs().total_cmp(&two.1.abs()));
         let Some((&pivot_col, &pivot)) = most.filter(|(_, pivot)| pivot.abs() > 1e-14 * size) else {

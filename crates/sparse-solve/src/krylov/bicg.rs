@@ -70,7 +70,9 @@ impl Smoothed {
     fn step(self, x: &Vectors, residual: &Vectors, size: Numbers, open: Numbers) -> (Self, Numbers) {
         let theta = ratio(size, self.tau.clone());
         let share = (theta.clone().powi_scalar(2) + 1.0).recip();
-        let tau = self.tau * theta * share.clone().sqrt();
+        // A point of no weight leaves it, also where the square of `theta` is infinite.
+        let none = share.clone().equal_elem(0.0);
+        let tau = (self.tau.clone() * theta * share.clone().sqrt()).mask_where(none, self.tau);
         let share = share * open;
         let rest = share.clone().neg() + 1.0;
         let mut pass = Pass::default();

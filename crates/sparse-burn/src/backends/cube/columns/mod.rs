@@ -2,8 +2,8 @@
 //! blocks with small matrices.
 //!
 //! A pass is one launch, and one more if there are dot products. A cube takes a block of the rows, does every step of
-//! each element in registers, and adds its terms of the dot products: each unit a few rows, then all units as a tree.
-//! The second launch adds the sums of the blocks, again as a tree. How columns are cut follows from their sizes alone,
+//! each element in registers, and adds its terms of the dot products: each unit a few rows, then the units of a column
+//! as a tree. The second launch adds the sums of the blocks in the same way. How columns are cut follows from their sizes alone,
 //! so the bits are the same in every run. Bytes: the vectors that are given and those that are kept, once each.
 //!
 //! A launch binds every vector, scale and result. Where a device does not bind as many, a pass takes several launches,
@@ -25,6 +25,9 @@ use parts::{Part, parts};
 
 /// Units of a cube, if the device allows as many.
 const CUBE: usize = 256;
+
+/// The most columns of a tile. The other units of a cube have rows of their own.
+const LANES: usize = 32;
 
 /// Rows that a unit reads.
 const ITEMS: usize = 8;
@@ -52,7 +55,7 @@ struct Strategy {
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     let Problem { systems, rows, width, dots } = *problem;
     let cube = CUBE.min(1 << hardware.units.ilog2());
-    let lanes = width.next_power_of_two().min(cube);
+    let lanes = width.next_power_of_two().min(LANES).min(cube);
     let share = Share { lanes, slices: cube / lanes, items: ITEMS };
     let (blocks, tiles) = (rows.div_ceil(share.slices * ITEMS), width.div_ceil(lanes));
     let grid = |each: usize| hardware.cubes(systems * each * tiles, cube);
@@ -68,10 +71,15 @@ fn dims(vectors: &[CubeTensor]) -> [usize; 3] {
 impl PassColumns<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<Vec<CubeTensor>, Self> {
         let Self { pass, vectors, scales } = supported(self, |Self { pass, vectors, scales }| {
-            let first = &vectors[0];
-            // The sums of the blocks are at most as many as this.
-            let sums = count(first).saturating_mul(pass.dots.len());
-            runs(vectors.iter().chain(scales)) && holds(first, sums, first.dtype)
+            let (first, [systems, rows, width]) = (&vectors[0], dims(vectors));
+            let blocks = match count(first) {
+                0 => 0,
+                _ => strategy(&Problem { systems, rows, width, dots: pass.dots.len() }, &hardware(first)).blocks,
+            };
+            let sums = (systems * blocks).saturating_mul(pass.dots.len() * width);
+            runs(vectors.iter().chain(scales))
+                && vectors.iter().chain(scales).all(|own| own.dtype == first.dtype)
+                && holds(first, sums, first.dtype)
         })?;
         let [vectors, scales] = [vectors, scales].map(|list| list.into_iter().map(flat).collect::<Vec<_>>());
         let ([systems, rows, width], lengths) =
@@ -114,7 +122,9 @@ fn run(
     let kept: Vec<CubeTensor> = part.kept.iter().map(|_| new([systems, rows, width])).collect();
     let sums = (dots > 0).then(|| new([systems * blocks, dots, width]));
     let (kind, sizes) = (stored(like.dtype), || kernels::SizesLaunch::new(systems, rows, width, blocks, tiles));
-    let reach = count(like).max(sums.as_ref().map_or(0, count));
+    // Cubes also compute rows after the last one, which they leave out.
+    let last = blocks * share.slices * share.items;
+    let reach = count(like).max(sums.as_ref().map_or(0, count)).max(last);
     launch!(
         column_pass,
         like,
@@ -148,7 +158,9 @@ impl CombineColumns<CubeTensor> {
         let Self { blocks, matrices } = supported(self, |Self { blocks, matrices }| {
             let (first, rows) = (&blocks[0], blocks[0].meta.shape()[0]);
             let result = |matrix: &CubeTensor| holds(first, rows.saturating_mul(matrix.meta.shape()[1]), first.dtype);
-            runs(blocks.iter().chain(matrices)) && matrices.iter().all(result)
+            runs(blocks.iter().chain(matrices))
+                && blocks.iter().chain(matrices).all(|own| own.dtype == first.dtype)
+                && matrices.iter().all(result)
         })?;
         let [blocks, matrices] = [blocks, matrices].map(|list| list.into_iter().map(flat).collect::<Vec<_>>());
         Ok(matrices.iter().map(|matrix| combined(&blocks, matrix)).collect())

@@ -4,7 +4,7 @@
 //! A wide level is a launch of many cubes. Narrow levels that follow each other are one launch, in which a cube has all
 //! rows of its columns and waits for its units after each level; other cubes have the other columns. A row is solved by
 //! one unit for each column, or by some that add the products of every so many elements and then their sums as a tree.
-//! How many follows from the pattern alone. So the bits are the same in every run.
+//! How many follows from the pattern, the number of columns and the device. So the bits are the same in every run.
 //!
 //! The levels are found on the host once for a pattern, and are then on the device. Nothing is read in a solve but
 //! whether the diagonal has a zero, where the caller does not know it. Bytes: the triangle, twice `x`, and for each
@@ -97,6 +97,7 @@ impl SolveTriangular<CubeTensor> {
             let lists = view.arrays().chain(levels.as_ref().map(|levels| &levels.0));
             (levels.is_some() || count(b) == 0)
                 && runs(lists.chain([values, b]))
+                && values.dtype == b.dtype
                 && holds(&view.ptr, count(&view.ptr), view.ptr.dtype)
         })?;
         let rows = count(&args.view.ptr) - 1;
@@ -110,7 +111,8 @@ impl SolveTriangular<CubeTensor> {
         Ok(Ok(match (matrix, levels) {
             (Some(matrix), Some(levels)) if count(&b) > 0 => {
                 let b = flat(b);
-                let x = if b.can_mut() { b } else { b.copy() };
+                // A copy may have rows with gaps.
+                let x = if b.can_mut() { b } else { flat(b.copy()) };
                 matrix.substitute(triangle, levels, &x);
                 x
             }
