@@ -111,8 +111,8 @@ impl Search<'_> {
         }
     }
 
-    /// Follows the edges of some nodes of the bucket `current`. The nodes whose distance was lowered, by bucket; not those
-    /// that wait in a later one already.
+    /// Follows the edges of some nodes of the bucket `current`. The nodes whose distance was lowered, by bucket; not
+    /// those that wait in a later one already.
     fn relax(&self, front: &[u32], current: u64) -> BTreeMap<u64, Vec<u32>> {
         let mut lowered: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for &node in front {
