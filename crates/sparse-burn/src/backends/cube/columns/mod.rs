@@ -4,7 +4,8 @@
 //! A pass is one launch, and one more if there are dot products. A cube takes a block of the rows, does every step of
 //! each element in registers, and adds its terms of the dot products: each unit a few rows, then the units of a column
 //! as a tree. The second launch adds the sums of the blocks in the same way. How columns are cut follows from their
-//! sizes alone, so the bits are the same in every run. Bytes: the vectors that are given and those that are kept, once each.
+//! sizes alone, so the bits are the same in every run. Bytes: the vectors that are given and those that are kept, once
+//! each.
 //!
 //! A launch binds every vector, scale and result. Where a device does not bind as many, a pass takes several launches,
 //! and what one of them has made is read by the next ones.
