@@ -230,13 +230,13 @@ mod tests {
         assert_eq!((one.share, one.blocks, one.tiles), (Share { lanes: 1, slices: 256, items: 8 }, 1, 1));
         assert_eq!(of(1, 2049, 1).blocks, 2);
         assert_eq!((of(1, 2048, 3).share.lanes, of(1, 2048, 3).blocks), (4, 4));
-        assert_eq!((of(1, 9, 600).share.slices, of(1, 9, 600).blocks, of(1, 9, 600).tiles), (1, 2, 3));
+        assert_eq!((of(1, 65, 600).share.slices, of(1, 65, 600).blocks, of(1, 65, 600).tiles), (8, 2, 19));
         assert_eq!((of(5, 2049, 1).grid.cubes[0], of(5, 2049, 1).sums.cubes[0]), (10, 10));
     }
 
     #[test]
     fn small_cubes_have_fewer_units() {
         let share = strategy(&Problem { systems: 1, rows: 9, width: 300, dots: 0 }, &Hardware { units: 96, ..SMALL });
-        assert_eq!((share.share.lanes, share.share.slices, share.tiles), (64, 1, 5));
+        assert_eq!((share.share.lanes, share.share.slices, share.tiles), (32, 2, 10));
     }
 }
