@@ -21,30 +21,33 @@ pub fn maximum_matching(ptr: Ids<'_>, idx: Ids<'_>, columns: usize) -> Vec<i64> 
     }
     let mut level = vec![0usize; rows];
     let mut next = vec![0usize; rows];
-    while layers(ptr, idx, &of_row, &of_column, &mut level) {
+    while let Some(depth) = layers(ptr, idx, &of_row, &of_column, &mut level) {
         for (row, next) in next.iter_mut().enumerate() {
             *next = ptr.at(row);
         }
         for row in 0..rows {
             if of_row[row] == FREE {
-                augment(row, ptr, idx, &mut of_row, &mut of_column, &mut level, &mut next);
+                augment([row, depth], ptr, idx, &mut of_row, &mut of_column, &mut level, &mut next);
             }
         }
     }
     of_row.into_iter().map(|column| if column == FREE { -1 } else { column as i64 }).collect()
 }
 
-/// The distance of each row from a free one on paths that alternate between other and matched elements. Whether such a
-/// path ends at a free column.
-fn layers(ptr: Ids<'_>, idx: Ids<'_>, of_row: &[usize], of_column: &[usize], level: &mut [usize]) -> bool {
+/// The distance of each row from a free one on paths that alternate between other and matched elements, as far as the
+/// nearest rows beside a free column, and theirs; `None` if no such path ends at one.
+fn layers(ptr: Ids<'_>, idx: Ids<'_>, of_row: &[usize], of_column: &[usize], level: &mut [usize]) -> Option<usize> {
     let mut open: VecDeque<usize> = (0..of_row.len()).filter(|&row| of_row[row] == FREE).collect();
     level.fill(FREE);
     open.iter().for_each(|&row| level[row] = 0);
-    let mut found = false;
+    let mut depth = None;
     while let Some(row) = open.pop_front() {
+        if depth.is_some_and(|depth| level[row] > depth) {
+            break;
+        }
         for column in ptr.span(row).map(|at| idx.at(at)) {
             match of_column[column] {
-                FREE => found = true,
+                FREE => depth = Some(level[row]),
                 other if level[other] == FREE => {
                     level[other] = level[row] + 1;
                     open.push_back(other);
@@ -53,13 +56,13 @@ fn layers(ptr: Ids<'_>, idx: Ids<'_>, of_row: &[usize], of_column: &[usize], lev
             }
         }
     }
-    found
+    depth
 }
 
-/// Changes the pairs along a path from a free row to a free column, if one goes from layer to layer. `next` has the
-/// first element of each row that was not tried. With a stack of its own.
+/// Changes the pairs along a path from a free row to a free column, if one goes from layer to layer down to `depth`.
+/// `next` has the first element of each row that was not tried. With a stack of its own.
 fn augment(
-    start: usize,
+    [start, depth]: [usize; 2],
     ptr: Ids<'_>,
     idx: Ids<'_>,
     of_row: &mut [usize],
@@ -85,7 +88,7 @@ fn augment(
                 }
                 return;
             }
-            other if level[other] == level[row] + 1 => path.push(other),
+            other if level[row] < depth && level[other] == level[row] + 1 => path.push(other),
             _ => {}
         }
     }

@@ -108,9 +108,24 @@ fn samples() {
     let device = Device::flex();
     let q = laplacian(&[4, 5], Boundary::Dirichlet, &device).unwrap();
     let field = SparseGaussian::new(&q, Tensor::full([20], 3.0, &device));
-    let x = list(field.sample(4000).mean_dim(0));
+    device.seed(7);
+    let points = field.sample(4000);
+    let means = list(points.clone().mean_dim(0));
     // Variances are below 0.7, so the deviation of a mean is below 0.014.
-    assert!(x.iter().all(|mean| (mean - 3.0).abs() < 0.1));
+    assert!(means.iter().all(|mean| (mean - 3.0).abs() < 0.1));
+    // The deviation of a variance is its sqrt(2 / 4000), 2.2 %.
+    let spread = list((points.clone() - 3.0).square().mean_dim(0));
+    for (spread, variance) in spread.iter().zip(list(field.variance())) {
+        assert!((spread / variance - 1.0).abs() < 0.12, "{spread} and {variance}");
+    }
+    // Neighbours vary together.
+    let pair = list(((points.clone().narrow(1, 0, 1) - 3.0) * (points.clone().narrow(1, 1, 1) - 3.0)).mean());
+    let covariance = list(field.factor().inv().narrow(0, 0, 1).narrow(1, 1, 1));
+    assert!((pair[0] - covariance[0]).abs() < 0.03, "{pair:?} and {covariance:?}");
+    let (again, other) = (|| field.sample(4000), list(points));
+    assert_ne!(list(again()), other, "the numbers go on");
+    device.seed(8);
+    assert_ne!(list(again()), other, "another seed");
     assert_eq!(field.sample(0).dims(), [0, 20]);
     let none = SparseGaussian::new(&CsrTensor::<2>::zeros([0, 0], &device), Tensor::zeros([0], &device));
     assert_eq!(none.sample(2).dims(), [2, 0]);

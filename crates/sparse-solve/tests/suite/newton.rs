@@ -3,7 +3,8 @@
 use crate::nonlinear::{by_hand, exact, list, near, poisson};
 use crate::random::dense;
 use crate::refused::told;
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use sparse_dev::gradients::{check, devices};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::solve::{Boundary, Jacobian, Method, NewtonConfig, SolverConfig, Stopped, laplacian};
 
@@ -60,4 +61,58 @@ fn the_gradient_of_newton_has_its_own_configuration() {
     near(&gradient(&loose.clone().with_gradient(Some(exact()))), &want, 1e-11);
     let far = gradient(&config.with_solver(exact()).with_gradient(Some(rough)));
     assert!(far.iter().zip(&want).any(|(got, want)| (got - want).abs() > 1e-3), "{far:?} and {want:?}");
+}
+
+/// `lower <= u <= upper`, with `F(u) >= 0` where `u` is the lower bound and `F(u) <= 0` where it is the upper one: the
+/// equation `u = clamp(u - F(u))`.
+fn bounded((a, f, lower, upper): &Bounded, u: Tensor<1>) -> Tensor<1> {
+    let free = u.clone() - (a.matmul(u.clone()) - f.clone());
+    u - free.max_pair(lower.clone()).min_pair(upper.clone())
+}
+
+type Bounded = (CsrTensor<2>, Tensor<1>, Tensor<1>, Tensor<1>);
+
+/// A string between obstacles: the conditions of complementarity, and gradients against differences. A bound that
+/// holds takes its own gradient, and a force where the string rests takes none.
+#[test]
+fn bounds_of_the_unknown() {
+    let n = 15;
+    let options = (&Device::flex(), F64);
+    let a = laplacian(&[n], Boundary::Dirichlet, options).unwrap();
+    let pattern = a.pattern().clone();
+    let force: Vec<f64> = (0..n).map(|k| 0.2 * (k as f64 * 0.55).cos()).collect();
+    let (lower, upper) = (vec![-0.3; n], (0..n).map(|k| 0.25 + 0.01 * k as f64).collect::<Vec<_>>());
+    let newton = NewtonConfig::new().with_relative(1e-13).with_step(0.0).with_absolute(1e-13).with_solver(exact());
+    let solve = |theta: &Bounded, start: Tensor<1>| {
+        newton.try_solve_with(theta, bounded, start, Jacobian::colored(&pattern), None).unwrap()
+    };
+    let theta = (a.clone(), dense(&force, [n], F64), dense(&lower, [n], F64), dense(&upper, [n], F64));
+    let root = solve(&theta, Tensor::zeros([n], options));
+    assert!(root.report.iterations < 12, "{}", root.report);
+    let (u, value) = (list(root.u.clone()), list(a.matmul(root.u) - theta.1));
+    let (mut low, mut high, mut between) = (0, 0, 0);
+    for at in 0..n {
+        if (u[at] - lower[at]).abs() < 1e-12 {
+            assert!(value[at] > 1e-3, "{at}: {}", value[at]);
+            low += 1;
+        } else if (u[at] - upper[at]).abs() < 1e-12 {
+            assert!(value[at] < -1e-3, "{at}: {}", value[at]);
+            high += 1;
+        } else {
+            assert!(lower[at] + 1e-3 < u[at] && u[at] < upper[at] - 1e-3 && value[at].abs() < 1e-12, "{at}");
+            between += 1;
+        }
+    }
+    assert!(low > 1 && high > 1 && between > 3, "{low} {high} {between}");
+    let inputs = [force, lower, upper].map(|list| TensorData::new(list, [n]));
+    for pick in 0..devices().len() {
+        check(pick, &inputs, |xs| {
+            let [f, lower, upper] = [0, 1, 2].map(|at| xs[at].tensor::<1>());
+            let device = f.device();
+            let theta = (laplacian(&[n], Boundary::Dirichlet, (&device, F64)).unwrap(), f, lower, upper);
+            let u = solve(&theta, Tensor::zeros([n], (&device, F64))).u;
+            u.clone().exp() * u
+        })
+        .unwrap();
+    }
 }

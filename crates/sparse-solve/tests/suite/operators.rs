@@ -56,6 +56,30 @@ proptest! {
     }
 }
 
+/// Blocks without rows or without columns stand for nothing, whichever kind of operator they are.
+#[test]
+fn blocks_of_no_size() {
+    let matrix = |rows: usize, cols: usize| {
+        let list: Vec<f64> = (0..rows * cols).map(|at| at as f64 - 1.5).collect();
+        dense(&list, [rows, cols], DType::F64)
+    };
+    let probe: Vec<f64> = (1..=10).map(f64::from).collect();
+    let sparse = |x: Tensor<2>| Operator::from(CsrTensor::<2>::from_dense(x));
+    for kind in [sparse as fn(Tensor<2>) -> Operator, Operator::from] {
+        let of = |rows: usize, cols: usize| Some(kind(matrix(rows, cols)));
+        let identity = Some(Operator::identity(0));
+        let wide = Operator::try_blocks(vec![vec![of(2, 0), of(2, 3), of(2, 0)]]).unwrap();
+        same(&wide, &matrix(2, 3), &probe);
+        let tall = Operator::try_blocks(vec![vec![of(0, 3)], vec![of(2, 3)], vec![of(0, 3)]]).unwrap();
+        same(&tall, &matrix(2, 3), &probe);
+        let corner = Operator::try_blocks(vec![vec![identity.clone(), of(0, 3)], vec![None, of(2, 3)]]).unwrap();
+        same(&corner, &matrix(2, 3), &probe);
+        same(&Operator::try_blocks(vec![vec![of(2, 0), of(2, 0)]]).unwrap(), &matrix(2, 0), &probe);
+        same(&Operator::try_blocks(vec![vec![of(0, 2)], vec![of(0, 2)]]).unwrap(), &matrix(0, 2), &probe);
+        same(&Operator::try_blocks(vec![vec![identity]]).unwrap(), &matrix(0, 0), &probe);
+    }
+}
+
 /// What couples the systems is one system; what is the same in each of them is not.
 #[test]
 fn batches_of_what_is_combined() {
