@@ -31,6 +31,7 @@ mod assembly;
 mod chebyshev;
 #[cfg(feature = "direct")]
 mod direct;
+mod finite;
 mod functions;
 mod gradient;
 mod krylov;

@@ -63,9 +63,12 @@ impl Goal {
     }
 
     /// The share that the second solve is to reach: as much as the first one. One of which little is asked, since its
-    /// right-hand side is small, says nothing about the gradient, which is then solved to a thousandth.
+    /// right-hand side is small, says nothing about the gradient, which is then solved to a thousandth. Of a right-hand
+    /// side of zeros the solution is exact, whatever was asked of it.
     pub fn share_of_gradient(&self) -> f64 {
-        if self.absolute == 0.0 { self.relative } else { self.relative.max((self.absolute / self.size).min(1e-3)) }
+        let exact = self.size == 0.0 && self.relative > 0.0;
+        let share = if exact || self.absolute == 0.0 { 0.0 } else { (self.absolute / self.size).min(1e-3) };
+        self.relative.max(share)
     }
 }
 

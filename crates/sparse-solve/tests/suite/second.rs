@@ -35,6 +35,27 @@ fn reaches_a_matrix_whose_right_side_has_no_tape() {
     }
 }
 
+/// Of zeros the solution is exact: the absolute tolerance did not end it, and says nothing about the gradient.
+#[test]
+fn of_a_right_side_of_zeros_is_as_exact_as_was_asked() {
+    let (device, dtype) = (Device::flex().autodiff(), DType::F64);
+    let a = laplacian(&[30], Boundary::Dirichlet, (&device, dtype)).unwrap();
+    let a = a.add(&CsrTensor::<2>::eye(30, (&device, dtype)));
+    let b = Tensor::<1>::zeros([30], (&device, dtype)).require_grad();
+    let weights = dense(&(0..30).map(|k| f64::from(k).sin()).collect::<Vec<_>>(), [30], dtype);
+    let exact: Tensor<1> = SolverConfig::new(Method::Cg).with_relative(1e-14).solve(&a, weights.clone());
+    let error = |config: SolverConfig| {
+        let x = config.solve(&a, b.clone());
+        let grads = (x * Tensor::from_data(weights.to_data(), (&device, dtype))).sum().backward();
+        let far = list(b.grad(&grads).unwrap()).into_iter().zip(list(exact.clone())).map(|(got, want)| got - want);
+        far.fold(0.0, |most: f64, own| most.max(own.abs()))
+    };
+    let config = SolverConfig::new(Method::Cg).with_absolute(1.0);
+    assert!(error(config.clone().with_relative(1e-10)) < 1e-9);
+    // With an absolute tolerance alone there is no other one to take.
+    assert!((1e-9..1e-2).contains(&error(config.with_relative(0.0))));
+}
+
 /// In f32 with defaults. The normal equations of this matrix are out of reach.
 #[test]
 fn of_least_squares_does_not_square_the_condition() {
