@@ -27,6 +27,10 @@ pub fn not_finite(op: &'static str, what: &str, x: &Vectors, first: Option<usize
     told(op, what, &place.unwrap_or_default())
 }
 
+pub fn is_finite(x: &Vectors) -> bool {
+    first_of(read_data(x.clone())).is_none()
+}
+
 /// The same of the stored elements of a matrix.
 pub fn not_finite_element<P: Pattern>(op: &'static str, a: &SparseTensor<P, 2>) -> SparseError {
     let found = first_of(read_data(a.rows().clone().inner()));
