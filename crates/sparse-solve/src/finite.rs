@@ -1,19 +1,11 @@
 //! Where numbers are not finite. What is read here is read for an error only.
 
 use crate::krylov::vectors::Vectors;
-use crate::report::of_system;
+use crate::report::place;
 use burn::tensor::TensorData;
 use sparse_ops::extend::{Parts, along, read_data};
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{SparseError, SparseTensor};
-
-/// The end of a message: which row and column, and which system of a batch.
-pub fn place(row: Option<usize>, column: Option<usize>, system: Option<usize>) -> String {
-    let named = [("row", row), ("column", column)].map(|(name, at)| at.map(|at| format!("{name} {at}")));
-    let named: Vec<String> = named.into_iter().flatten().collect();
-    let start = if named.is_empty() { "" } else { " in " };
-    format!("{start}{}{}", named.join(", "), of_system(system))
-}
 
 /// That `what` must be finite, and where its first number is that is not. `first` is the number of the first system in
 /// its batch, if there are others.

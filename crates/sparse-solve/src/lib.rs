@@ -45,6 +45,7 @@ mod solver;
 #[cfg(feature = "direct")]
 mod spectra;
 mod stencil;
+mod symmetric;
 mod tape;
 mod triangular;
 

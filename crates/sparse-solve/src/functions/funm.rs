@@ -1,9 +1,11 @@
 //! Functions of a symmetric matrix, times vectors.
 
 use super::tridiagonal::eigen;
-use crate::finite::{is_finite, not_finite, place, told};
+use crate::finite::{is_finite, not_finite, told};
 use crate::krylov::vectors::{Vectors, apply, choose, dot, from_host, read, unit_of_any};
 use crate::operator::{LinearOperator, Operator, device_of};
+use crate::report::place;
+use crate::symmetric::not_symmetric;
 use burn::config::Config;
 use burn::tensor::{DType, Tensor};
 use sparse_macros::or_panic;
@@ -248,11 +250,8 @@ impl Again {
         let share = (10.0 * self.config.relative).min(0.01).max(epsilon.sqrt());
         for (ahead, back) in beside[..own - 1].iter().zip(back) {
             if (ahead - back).abs() > share * size {
-                let message = format!(
-                    "the matrix must be symmetric, got x^T A y = {ahead:e} and y^T A x = {back:e} of two directions (a \
-                     larger tolerance allows more)"
-                );
-                return Err(SparseError::invalid(OP, message));
+                let told = "two directions (a larger tolerance allows more)";
+                return Err(not_symmetric(OP, "the matrix", [*ahead, *back], told));
             }
         }
         let Some((values, vectors)) = eigen(&diagonal[..own], &beside[..own - 1]) else {

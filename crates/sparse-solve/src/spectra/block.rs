@@ -60,7 +60,7 @@ pub fn scaled(a: &Block, factors: &[f64]) -> Block {
 }
 
 /// As the vectors of one system.
-fn vectors(a: &Block) -> Vectors {
+pub fn vectors(a: &Block) -> Vectors {
     let [n, k] = a.dims();
     a.clone().reshape(Exact([1, n, k]))
 }
