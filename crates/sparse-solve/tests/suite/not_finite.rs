@@ -63,11 +63,10 @@ fn everywhere_with_its_row() {
             "invalid",
             "products of the matrix must be finite, got others in row 2",
         );
-        told(
-            config.try_solve(&good, vector(&[1.0, NAN, 1.0])),
-            "invalid",
-            "right-hand side must be finite, got others in row 1",
-        );
+        for wrong in [NAN, INFINITY, -INFINITY] {
+            let result = config.try_solve(&good, vector(&[1.0, wrong, 1.0]));
+            told(result, "invalid", "right-hand side must be finite, got others in row 1");
+        }
         let result = config.try_solve_with(&good, vector(&[1.0; 3]), from(vector(&[INFINITY, 1.0, 1.0])));
         told(result, "invalid", "start must be finite, got others in row 0");
         let columns = dense(&[1.0, 1.0, 1.0, 1.0, 1.0, NAN], [3, 2], DType::F64);

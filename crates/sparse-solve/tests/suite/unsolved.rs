@@ -28,10 +28,12 @@ fn without_a_tolerance_all_iterations_are_done() {
     let want: Vec<f64> = (0..n).map(|k| 1.0 + k as f64).collect();
     let b: Tensor<2> = a.matmul(dense(&want, [n, 1], DType::F64));
     for method in crate::solutions::ALL {
-        let most = if matches!(method, Method::Idr { .. } | Method::Gmres { .. }) { 400 } else { n };
+        // With fewer directions than unknowns it gains little in each cycle.
+        let method = if matches!(method, Method::Gmres { .. }) { Method::Gmres { restart: n } } else { method };
+        let most = if matches!(method, Method::Idr { .. }) { 400 } else { n };
         let config = SolverConfig::new(method).with_relative(0.0).with_accept_unsolved(true);
         let x = config.with_max_iterations(Some(most)).solve(&a, b.clone());
-        near(&list(&x), &want, if matches!(method, Method::Gmres { .. }) { 1e-1 } else { 1e-5 });
+        near(&list(&x), &want, 1e-5);
     }
 }
 
