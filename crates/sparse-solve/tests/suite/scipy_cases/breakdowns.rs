@@ -105,8 +105,8 @@ fn columns_of_far_sizes() {
     }
 }
 
-/// `test_denormals`: the inverse of an element has no float, and neither has the solution. So none is found: what gets to
-/// it says that it is not finite, and what breaks down before stays at a point of finite numbers.
+/// `test_denormals`: the inverse of an element has no float, and neither has the solution. So none is found: what gets
+/// to it says that it is not finite, and what breaks down before stays at a point of finite numbers.
 #[test]
 fn elements_without_an_inverse() {
     let tiny = 100.0 * f64::from_bits(1);
