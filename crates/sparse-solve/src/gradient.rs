@@ -4,8 +4,10 @@ use crate::krylov::vectors::{Vectors, apply, choose, read, spoiled};
 use crate::krylov::watch::{OP, Stopped};
 use crate::krylov::{self, Problem};
 use crate::method::Method;
-use crate::operator::{LinearOperator, Operator};
-use burn::tensor::Device;
+use crate::operator::{LinearOperator, Operator, device_of};
+use crate::report::{of_system, place_of_worst};
+use crate::symmetric::{check_symmetric, probe};
+use burn::tensor::{DType, Device, Tensor};
 use sparse_ops::extend::{Erased, associate, expect, record};
 use sparse_ops::{Result, SparseError};
 
@@ -33,6 +35,7 @@ impl Second {
     ///
     /// Those of the solver; `invalid` if the tolerance is not reached, unless that is accepted.
     fn try_solve(&self, b: Vectors) -> Result<Vectors> {
+        let [systems, _, width] = b.dims();
         let problem = Problem {
             a: &self.a,
             preconditioner: self.preconditioner.as_ref(),
@@ -52,14 +55,36 @@ impl Second {
             (None, Stopped::Converged) => Ok(outcome.x),
             (None, _) => {
                 let worst = outcome.residuals.iter().copied().fold(0.0, f64::max);
+                let place = place_of_worst(&outcome.residuals, [systems, width]);
                 let message = format!(
-                    "the solve for the gradient must reach the tolerance, got a relative residual of {worst:.1e} \
-                     after {} iterations: use a larger tolerance, or accept_unsolved_gradient",
+                    "the solve for the gradient must reach the tolerance, got a relative residual of {worst:.1e}\
+                     {place} after {} iterations: use a larger tolerance, or accept_unsolved_gradient",
                     outcome.iterations
                 );
                 Err(SparseError::invalid(OP, message))
             }
         }
+    }
+
+    /// Itself, if the matrix is symmetric: the solution shows nothing of another one, but the gradient would be wrong.
+    /// Products of random columns show a share of `1 / sqrt(n)` of what elements differ by.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if products show that it is not, by more than ten times the tolerance.
+    fn symmetric(self, x: &Vectors) -> Result<Self> {
+        let [systems, n, _] = x.dims();
+        let probe = probe([systems, n], x);
+        let image = apply(&self.a, &probe)?;
+        let epsilon = if x.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let relative = self.relative.iter().copied().fold(0.0, f64::max);
+        let share = (10.0 * relative).min(0.01) / (n as f64).sqrt();
+        let what = format!("for a gradient the matrix of {:?}", self.method);
+        check_symmetric(OP, &what, [&probe, &image], share.max(100.0 * epsilon), |system| {
+            let system = of_system((systems > 1).then_some(system));
+            format!("random vectors{system}: use BiCgStab, Gmres or another method for any matrix")
+        })?;
+        Ok(self)
     }
 
     /// The same of a gradient. A column with numbers that are not finite gives NaN, as other operations do.
@@ -80,7 +105,8 @@ impl Second {
 ///
 /// # Errors
 ///
-/// Those of the products; `invalid` if there is something to differentiate and no transposed product.
+/// Those of the products; `invalid` if there is something to differentiate and no transposed product, or a matrix that
+/// is taken as symmetric and is not.
 pub fn on_tape(a: &dyn LinearOperator, second: Second, b: Vectors, x: Vectors, device: &Device) -> Result<Vectors> {
     let image = apply(a, &associate(x.clone(), device))?;
     let of_matrix = image.is_tracked();
@@ -93,7 +119,7 @@ pub fn on_tape(a: &dyn LinearOperator, second: Second, b: Vectors, x: Vectors, d
         return least_squares(a, second, of_matrix, residual, x, device);
     }
     let second = match method.is_symmetric() {
-        true => second,
+        true => second.symmetric(&x)?,
         false => Second {
             a: second.a.try_transposed()?,
             preconditioner: second.preconditioner.as_ref().map(LinearOperator::try_transposed).transpose()?,
@@ -102,6 +128,22 @@ pub fn on_tape(a: &dyn LinearOperator, second: Second, b: Vectors, x: Vectors, d
     };
     let parents = [Erased::from(&residual)];
     Ok(record(x, parents, second, |second, grad, _| [Some(second.solve(grad).into())]))
+}
+
+/// Zeros, the solution of a system without rows, unknowns or columns: on the tape as others are.
+///
+/// # Errors
+///
+/// Those of the products.
+pub fn empty<const D: usize>(a: &dyn LinearOperator, b: Tensor<D>, dims: [usize; D]) -> Result<Tensor<D>> {
+    let x = Tensor::zeros(dims, (&b.device().inner(), b.dtype()));
+    let device = device_of([Some(b.device()), a.device()]).filter(|device| device.is_autodiff());
+    let Some(device) = device else { return Ok(x) };
+    let columns = Tensor::<2>::zeros([a.dims()[1], 0], (&device, b.dtype()));
+    let (image, b) = (a.try_apply(columns)?, if b.is_autodiff() { b } else { associate(b, &device) });
+    let parents = [Erased::from(&b), Erased::from(&image)];
+    let saved = (b.zeros_like().inner(), image.zeros_like().inner());
+    Ok(record(x, parents, saved, |(b, image), _, _| [Some(b.clone().into()), Some(image.clone().into())]))
 }
 
 /// With the pseudo-inverse `P` of `A` of full rank and the gradient `g` of `x` (Golub and Pereyra 1973): `l = P^T g` is

@@ -31,6 +31,7 @@ mod assembly;
 mod chebyshev;
 #[cfg(feature = "direct")]
 mod direct;
+mod finite;
 mod functions;
 mod gradient;
 mod krylov;
@@ -44,6 +45,7 @@ mod solver;
 #[cfg(feature = "direct")]
 mod spectra;
 mod stencil;
+mod symmetric;
 mod tape;
 mod triangular;
 

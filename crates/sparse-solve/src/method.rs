@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 /// | `Lsqr`, `Lsmr`, `Cgls` | any shape, least squares | `A`, `A^T` | 4 to 6 |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
-    /// Conjugate gradients (Hestenes and Stiefel 1952).
+    /// Conjugate gradients (Hestenes and Stiefel 1952). Of a matrix that is not symmetric a solution may be found, but
+    /// no gradient: that is an error if something is tracked.
     Cg,
-    /// Minimal residuals (Paige and Saunders 1975).
+    /// Minimal residuals (Paige and Saunders 1975). No gradient of a matrix that is not symmetric, as of `Cg`.
     Minres,
     /// Stabilised bi-conjugate gradients (van der Vorst 1992).
     BiCgStab,

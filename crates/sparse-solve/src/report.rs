@@ -68,6 +68,22 @@ pub(crate) fn of_system(system: Option<usize>) -> String {
     system.map_or(String::new(), |system| format!(" of system {system}"))
 }
 
+/// The end of a message: which row and column, and which system of a batch.
+pub(crate) fn place(row: Option<usize>, column: Option<usize>, system: Option<usize>) -> String {
+    let named = [("row", row), ("column", column)].map(|(name, at)| at.map(|at| format!("{name} {at}")));
+    let named: Vec<String> = named.into_iter().flatten().collect();
+    let start = if named.is_empty() { "" } else { " in " };
+    format!("{start}{}{}", named.join(", "), of_system(system))
+}
+
+/// Of the largest residual its column and its system, where there are several.
+pub(crate) fn place_of_worst(residuals: &[f64], [systems, width]: [usize; 2]) -> String {
+    let worst = residuals.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+    worst.map_or(String::new(), |(at, _)| {
+        place(None, (width > 1).then_some(at % width), (systems > 1).then_some(at / width))
+    })
+}
+
 /// # Errors
 ///
 /// `invalid` for a tolerance that is no number from 0 on.

@@ -1,11 +1,11 @@
 //! Solutions of linear systems, with gradients.
 
-use crate::gradient::{Second, on_tape};
+use crate::gradient::{self, Second, on_tape};
 use crate::krylov::watch::{OP, Stopped};
 use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{Batch, LinearOperator, device_of};
-use crate::report::{Hints, Report, Solution, check_tolerance};
+use crate::report::{Hints, Report, Solution, check_tolerance, place_of_worst};
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
@@ -27,12 +27,16 @@ use std::time::{Duration, Instant};
 /// Backward, by the implicit function: `d b = A^-T d x`, which is a second solve, and for what `A` is made of the
 /// gradient of `-(d b)^T A x` at the solution: of a sparse matrix at its stored elements (SDDMM). So memory does not
 /// grow with the iterations: `O(nnz + n F)`. `Cg` and `Minres` take `A` as symmetric there too; each stored element
-/// gets its own gradient. Of least squares `d b = (A^T)^+ d x`, and `A` has a second term, with one more solve by
-/// `Lsmr` (Golub and Pereyra 1973); both hold where `A` has full rank. Of a singular square matrix there is no
-/// gradient: the second solve has in general no solution. A gradient that is not finite gives NaN.
+/// gets its own gradient. So if something is tracked they compare `x^T A y` and `y^T A x` of two random vectors in each
+/// system: it is an error if they differ by more than rounding and, of elements, about ten times `relative`. Of least
+/// squares `d b = (A^T)^+ d x`, and `A` has a second term, with one more solve by `Lsmr` (Golub and Pereyra 1973); both
+/// hold where `A` has full rank. Of a singular square matrix there is no gradient: the second solve has in general no
+/// solution. A gradient that is not finite gives NaN.
 ///
 /// Cost of an iteration: the products of [`Method`], a few passes over its vectors, and a read of the device every
-/// `check_every` iterations. Besides, two products and two reads a solve.
+/// `check_every` iterations. Besides, a solve has a product and two reads at its begin, and a product and a read at its
+/// end, for the true residual, and wherever a method begins anew. A start takes a product and a read more. If something
+/// is tracked there is one more product, and of `Cg` and `Minres` a product with two columns and a read.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -58,7 +62,9 @@ pub struct SolverConfig {
     /// A residual that is small enough whatever the size of `b`.
     #[config(default = 0.0)]
     pub absolute: f64,
-    /// The most iterations. The default is ten times the larger number of rows and columns of one system.
+    /// The most iterations, in the backward pass too. The default is ten times the larger number of rows and columns of
+    /// one system. After a start, which the solve in the backward pass has not, that one may take the default number if
+    /// it is larger.
     pub max_iterations: Option<usize>,
     /// How many iterations pass between two reads of the device. The default is 1 on a CPU and 10 on a GPU.
     pub check_every: Option<usize>,
@@ -80,8 +86,10 @@ impl SolverConfig {
     ///
     /// `shape_mismatch` if `a` is not square (least squares apart), or `b` does not fit; `unsupported_dtype`,
     /// `dtype_mismatch`, `device_mismatch`; those of the products; `invalid` for a tolerance that is no number from 0
-    /// on, if `Cg` sees that `a` is not positive definite, if numbers are not finite, if something is tracked and `a`
-    /// has no transposed product for the gradient, or if the tolerance is not reached: the message is the [`Report`].
+    /// on, if `Cg` sees that `a` is not positive definite, for numbers that are not finite, with the row, if something
+    /// is tracked and `a` has no transposed product for the gradient, or is not symmetric with `Cg` or `Minres`, or if
+    /// the tolerance is not reached: the message is the [`Report`], with the column and the system of the largest
+    /// residual.
     ///
     /// # Panics
     ///
@@ -111,13 +119,16 @@ impl SolverConfig {
         out_dims[usize::from(matches!(a.batch(), Batch::Systems(_)))] = cols;
         self.check_hints(a, &b, &hints, out_dims)?;
         if [systems, rows, cols, width].contains(&0) {
-            let x = Tensor::zeros(out_dims, (&b.device(), b.dtype()));
+            let x = gradient::empty(a, b, out_dims)?;
             let (stopped, time) = (Stopped::Converged, clock.map_or(Duration::ZERO, |clock| clock.elapsed()));
             let report = Report { stopped, iterations: 0, residuals: vec![], history: vec![], time };
             return Ok(Solution { x, report });
         }
         let plain = a.without_tape();
-        let most = self.max_iterations.unwrap_or(rows.max(cols).saturating_mul(10));
+        let usual = rows.max(cols).saturating_mul(10);
+        let most = self.max_iterations.unwrap_or(usual);
+        // The second solve has no start, so a limit for the way from there is not for it.
+        let most_of_second = if hints.start.is_some() { most.max(usual) } else { most };
         let every = self.check_every.unwrap_or(if is_gpu(&b.device()) { 10 } else { 1 });
         let preconditioner = hints.preconditioner.map(LinearOperator::without_tape);
         let columns = b.reshape(Exact([systems, rows, width]));
@@ -143,7 +154,7 @@ impl SolverConfig {
             time: clock.map_or(Duration::ZERO, |clock| clock.elapsed()),
         };
         if report.stopped != Stopped::Converged && !self.accept_unsolved {
-            return Err(self.unsolved(&report));
+            return Err(self.unsolved(&report, [systems, width]));
         }
         let device = device_of([Some(columns.device()), a.device()]).filter(|device| device.is_autodiff());
         let x = match device {
@@ -154,7 +165,7 @@ impl SolverConfig {
                     a: plain,
                     preconditioner,
                     relative: outcome.relative,
-                    most,
+                    most: most_of_second,
                     every,
                     accept_unsolved: self.accept_unsolved_gradient.unwrap_or(self.accept_unsolved),
                 };
@@ -164,7 +175,7 @@ impl SolverConfig {
         Ok(Solution { x: x.reshape(Exact(out_dims)), report })
     }
 
-    fn unsolved(&self, report: &Report) -> SparseError {
+    fn unsolved(&self, report: &Report, sizes: [usize; 2]) -> SparseError {
         let advice = match report.stopped {
             Stopped::Cancelled => "the progress callback must not end the solve, or use accept_unsolved".to_string(),
             _ => format!(
@@ -172,7 +183,7 @@ impl SolverConfig {
                 self.relative
             ),
         };
-        SparseError::invalid(OP, format!("{advice}: {report}"))
+        SparseError::invalid(OP, format!("{advice}: {report}{}", place_of_worst(&report.residuals, sizes)))
     }
 
     /// What holds for any matrix.

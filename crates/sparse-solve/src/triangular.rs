@@ -29,6 +29,8 @@ pub struct Triangle {
 /// (SciPy's `spsolve_triangular` asks for a matrix without them). `L` and `U` can share a matrix in this way. A fill of
 /// zero, or `Undefined`, which takes no part. Duplicates count as their sum.
 ///
+/// A number of `b` or of the triangle that is not finite gives such numbers, in the rows that need it.
+///
 /// Backward: `d b = T^-T d x`, one more solve, and `d t_ij = -(d b)_i x_j` at the stored elements of the triangle
 /// (SDDMM); of the transposed triangle `d t_ij = -x_i (d b)_j`. The other elements get zero, and so does a diagonal
 /// that counts as 1.

@@ -1,6 +1,6 @@
 //! The factors of all systems, which are not on the tape.
 
-use super::host::{by_rows, each, numbers, tensor};
+use super::host::{by_rows, each, tensor};
 use super::kind::Factorization;
 use super::structure::Structure;
 use super::system::{Place, System};
@@ -24,14 +24,13 @@ impl fmt::Debug for Core {
 }
 
 impl Core {
-    /// The solution of each system for columns `[systems * rows, F]`, in f64. None of them without rows or columns.
-    pub(super) fn solutions(&self, b: &Tensor<2>, transposed: bool, steps: usize) -> Vec<Mat<f64>> {
-        let width = b.dims()[1];
+    /// The solution of each system for rows `[systems * rows, width]`, in f64. None of them without rows or columns.
+    pub(super) fn solutions(&self, list: &[f64], width: usize, transposed: bool, steps: usize) -> Vec<Mat<f64>> {
         if width == 0 || self.systems.is_empty() {
             return vec![];
         }
-        let (list, at) = (numbers(b.clone()), usize::from(transposed));
-        let solve = |system: usize, par| self.systems[system].solve_rows(&list, width, [system, at], steps, par);
+        let at = usize::from(transposed);
+        let solve = |system: usize, par| self.systems[system].solve_rows(list, width, [system, at], steps, par);
         each(self.systems.len(), solve)
     }
 

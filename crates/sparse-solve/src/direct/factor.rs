@@ -6,6 +6,8 @@ use super::host::{each, numbers};
 use super::kind::Factorization;
 use super::structure::{Source, Structure, sizes_of};
 use super::system::{Place, System};
+use crate::finite::told;
+use crate::report::place;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, Parts, same_elements};
@@ -65,10 +67,10 @@ impl fmt::Debug for Factor {
 /// # Errors
 ///
 /// `invalid` that names the row: of numbers that are not finite, of elements that differ on the sides of the diagonal
-/// (by more than 1e-6 of the largest of the row) for `Cholesky` and `Ldlt`, of a pivot that is not positive or is zero,
-/// of factors whose numbers overflow, of a row (of `Qr` a column, unless `M < N`) that depends on others: the first one
-/// in the order of elimination that those before it make, so of two equal rows it may be either; `shape_mismatch`,
-/// `fill_mismatch`, `unsupported_dtype`.
+/// (by more than 1e-6 of the geometric mean of the largest of their row and of that of their column) for `Cholesky` and
+/// `Ldlt`, of a pivot that is not positive or is zero, of factors whose numbers overflow, of a row (of `Qr` a column,
+/// unless `M < N`) that depends on others: the first one in the order of elimination that those before it make, so of
+/// two equal rows it may be either; `shape_mismatch`, `fill_mismatch`, `unsupported_dtype`.
 #[or_panic]
 pub fn try_factorize<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, how: Factorization) -> Result<Factor> {
     const OP: &str = "factorize";
@@ -138,7 +140,8 @@ impl Factor {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `invalid` for a number of `b` that is not finite, with
+    /// its row. (As an operator a factor gives NaN there, and so does the backward pass.)
     #[or_panic]
     pub fn try_solve<const D: usize>(&self, b: Tensor<D>) -> Result<Tensor<D>> {
         self.solution("Factor::solve", b, false)
@@ -167,13 +170,24 @@ impl Factor {
         let width = dims[head.len()..].iter().product();
         let mut out_dims = dims;
         out_dims[head.len() - 1] = cols;
-        let x = self.columns(b.reshape(Exact([systems * rows, width])), transposed);
-        Ok(x.reshape(Exact(out_dims)))
+        let b = b.reshape(Exact([systems * rows, width]));
+        let list = numbers(b.clone().inner());
+        if let Some(at) = list.iter().position(|number| !number.is_finite()) {
+            let (column, system) = ((width > 1).then_some(at % width), at / width / rows);
+            let place = place(Some(at / width % rows), column, self.core.batched.then_some(system));
+            return Err(told(op, "the numbers of the right-hand side", &place));
+        }
+        Ok(self.solved(b, &list, transposed).reshape(Exact(out_dims)))
     }
 
-    /// Of columns `[systems * rows, F]`, on the tape.
+    /// Of columns `[systems * rows, F]`, on the tape. What is not finite gives NaN.
     pub(super) fn columns(&self, b: Tensor<2>, transposed: bool) -> Tensor<2> {
-        Solve { core: self.core.clone(), steps: self.steps, transposed }.on_tape(&self.values, b)
+        let list = numbers(b.clone().inner());
+        self.solved(b, &list, transposed)
+    }
+
+    fn solved(&self, b: Tensor<2>, list: &[f64], transposed: bool) -> Tensor<2> {
+        Solve { core: self.core.clone(), steps: self.steps, transposed }.on_tape(&self.values, b, list)
     }
 
     /// The device of the matrix.

@@ -28,10 +28,10 @@ enum Kept {
 }
 
 impl Solve {
-    /// The solution `x` of columns.
-    pub(super) fn on_tape(self, values: &Tensor<2>, b: Tensor<2>) -> Tensor<2> {
-        let plain = b.clone().inner();
-        let solved = self.core.solutions(&plain, self.transposed, self.steps);
+    /// The solution `x` of columns, whose numbers are `list`.
+    pub(super) fn on_tape(self, values: &Tensor<2>, b: Tensor<2>, list: &[f64]) -> Tensor<2> {
+        let (plain, width) = (b.clone().inner(), b.dims()[1]);
+        let solved = self.core.solutions(list, width, self.transposed, self.steps);
         let x = self.core.rows(&solved, &plain, self.transposed);
         let parents = [Erased::from(values), Erased::from(&b)];
         let tracked = values.is_tracked();
@@ -42,15 +42,16 @@ impl Solve {
         let kept = match tracked {
             false => Kept::Nothing,
             true if rows == cols => Kept::Square(x.clone()),
-            true => Kept::LeastSquares(self.with_second(&plain, solved)),
+            true => Kept::LeastSquares(self.with_second(list, solved)),
         };
         record(x, parents, (self, kept), |(solve, kept), grad, [to_values, to_b]| {
-            let own = solve.core.solutions(&grad, !solve.transposed, solve.steps);
+            let list = numbers(grad.clone());
+            let own = solve.core.solutions(&list, grad.dims()[1], !solve.transposed, solve.steps);
             let of_b = solve.core.rows(&own, &grad, !solve.transposed);
             let of_values = to_values.then(|| match kept {
                 Kept::Nothing => unreachable!("kept for it"),
                 Kept::Square(x) => solve.sampled(&of_b, x).neg(),
-                Kept::LeastSquares(kept) => solve.of_least_squares(kept, &own, &grad),
+                Kept::LeastSquares(kept) => solve.of_least_squares(kept, &own, &grad, &list),
             });
             [of_values.map(Into::into), to_b.then(|| of_b.into())]
         })
@@ -62,12 +63,11 @@ impl Solve {
         (rows > cols) != self.transposed
     }
 
-    fn with_second(&self, b: &Tensor<2>, solutions: Vec<Mat<f64>>) -> Vec<[Mat<f64>; 2]> {
-        let list = numbers(b.clone());
+    fn with_second(&self, list: &[f64], solutions: Vec<Mat<f64>>) -> Vec<[Mat<f64>; 2]> {
         let second = |at: usize, par| {
             let (system, x) = (&self.core.systems[at], &solutions[at]);
             match self.is_tall() {
-                true => self.rest(at, &list, x, self.transposed),
+                true => self.rest(at, list, x, self.transposed),
                 false => system.solve(x, !self.transposed, self.steps, par),
             }
         };
@@ -93,14 +93,14 @@ impl Solve {
     }
 
     /// The gradient of the stored elements, of least squares: both terms. From the gradient `own` of the right-hand
-    /// side.
-    fn of_least_squares(&self, kept: &[[Mat<f64>; 2]], own: &[Mat<f64>], grad: &Tensor<2>) -> Tensor<2> {
-        let (list, width) = (numbers(grad.clone()), grad.dims()[1]);
+    /// side, and that of the solution, whose numbers are `list`.
+    fn of_least_squares(&self, kept: &[[Mat<f64>; 2]], own: &[Mat<f64>], grad: &Tensor<2>, list: &[f64]) -> Tensor<2> {
+        let width = grad.dims()[1];
         let one = |at: usize, par| {
             let (system, own, [x, second]) = (&self.core.systems[at], &own[at], &kept[at]);
             let other = match self.is_tall() {
                 true => system.solve(own, self.transposed, self.steps, par),
-                false => self.rest(at, &list, own, !self.transposed),
+                false => self.rest(at, list, own, !self.transposed),
             };
             let cell = |row: usize, col: usize| -> f64 {
                 let [i, j] = if self.transposed { [col, row] } else { [row, col] };

@@ -33,8 +33,8 @@ use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 /// # Errors
 ///
 /// `invalid` that names a column, or a row of a wide matrix, without which the rank is not full: its diagonal in `R` is
-/// below `eps max(M, N)` times the largest number; take [`ridge`](crate::ridge()) there. Those of
-/// [`try_factorize`](crate::try_factorize()) and of a solve.
+/// below `eps max(M, N)` times the length of its column (of a wide matrix its row) in `A`, with the `eps` of f64; take
+/// [`ridge`](crate::ridge()) there. Those of [`try_factorize`](crate::try_factorize()) and of a solve.
 #[or_panic]
 pub fn try_lstsq<P: Pattern, const D: usize>(a: &SparseTensor<P, 2>, b: Tensor<D>) -> Result<Tensor<D>> {
     check_rows("lstsq", a, &b)?;

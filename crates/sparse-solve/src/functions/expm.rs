@@ -22,6 +22,8 @@ use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 /// result does not depend on it. The derivative of a series has one term fewer: gradients have an error of at most
 /// about a thousand times the dtype's rounding. Where `A` is a constant it is one pass with `A^T`.
 ///
+/// A number of `b` that is not finite gives such numbers in its column, and leaves the others as they are.
+///
 /// Cost: about `5 |t A|_1` products with `A` where that is large. On a CPU a step ends where terms no longer count,
 /// which reads three numbers for each.
 ///
@@ -45,8 +47,8 @@ use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 /// # Errors
 ///
 /// `shape_mismatch` if the matrix is not square, or `b` does not fit; `dtype_mismatch`, `unsupported_dtype`,
-/// `device_mismatch`; `fill_mismatch` for another fill than zero or `Undefined`; `invalid` for numbers of the matrix or
-/// a time that are not finite, and for a norm that would need more than 10^7 products.
+/// `device_mismatch`; `fill_mismatch` for another fill than zero or `Undefined`; `invalid` for a time or
+/// numbers of the matrix that are not finite, with the row, and for a norm that would need more than 10^7 products.
 #[or_panic]
 pub fn try_expm_multiply<P: Pattern, const D: usize>(
     a: &SparseTensor<P, 2>,

@@ -1,8 +1,11 @@
 //! Functions of a symmetric matrix, times vectors.
 
 use super::tridiagonal::eigen;
+use crate::finite::{is_finite, not_finite, told};
 use crate::krylov::vectors::{Vectors, apply, choose, dot, from_host, read, unit_of_any};
 use crate::operator::{LinearOperator, Operator, device_of};
+use crate::report::place;
+use crate::symmetric::not_symmetric;
 use burn::config::Config;
 use burn::tensor::{DType, Tensor};
 use sparse_macros::or_panic;
@@ -78,6 +81,10 @@ impl Small {
         self.diagonal.push(diagonal);
         self.beside.push(beside);
     }
+
+    fn is_finite(&self) -> bool {
+        self.diagonal.iter().chain(&self.beside).all(|number| number.is_finite())
+    }
 }
 
 type Function = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
@@ -102,8 +109,8 @@ impl FunmConfig {
     ///
     /// `shape_mismatch` if `a` is not square, or `b` does not fit; `unsupported_dtype`, `dtype_mismatch`,
     /// `device_mismatch`; `invalid` if `a` is tracked or its products show that it is not symmetric, for numbers that
-    /// are not finite, if `f` gives one, with the eigenvalue (not if `b` has only rounding along its vector), if the
-    /// result has one, and if the tolerance is not reached, with the number of directions.
+    /// are not finite, with the row, if `f` gives one, with the eigenvalue (not if `b` has only rounding along its
+    /// vector), if the result has one, and if the tolerance is not reached, with the number of directions.
     ///
     /// # Panics
     ///
@@ -192,13 +199,18 @@ impl Again {
                     own.push([0, 1, 2].map(|entry| row[entry][column]));
                 }
             }
+            if !small.iter().all(Small::is_finite) || !lengths.iter().all(|length| length.is_finite()) {
+                return Err(self.not_finite(&b, &basis)?);
+            }
             let looks = small.iter().zip(&lengths).map(|(own, length)| self.factors(own, *length, epsilon));
             let (now, whole): (Vec<Vec<f64>>, Vec<bool>) = looks.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             let changes = before.iter().zip(&now).zip(whole);
             worst = changes.map(|((old, new), whole)| if whole { 0.0 } else { change(old, new) }).fold(0.0, f64::max);
             if worst <= self.config.relative || count == n {
-                if now.iter().flatten().any(|factor| factor.is_nan() || factor.abs() > highest) {
-                    return Err(SparseError::invalid(OP, "the numbers of the result must be finite, got others"));
+                let beyond = |factor: &f64| factor.is_nan() || factor.abs() > highest;
+                if let Some(column) = now.iter().position(|own| own.iter().any(beyond)) {
+                    let place = place(None, (width > 1).then_some(column), None);
+                    return Err(told(OP, "the numbers of the result", &place));
                 }
                 return Ok(combine(&basis[..count], &now, &length));
             }
@@ -213,13 +225,19 @@ impl Again {
         Err(SparseError::invalid(OP, message))
     }
 
+    /// The row is that of `b`, or of the first product in the space that is not finite.
+    fn not_finite(&self, b: &Vectors, basis: &[Vectors]) -> Result<SparseError> {
+        if !is_finite(b) {
+            return Ok(not_finite(OP, "the numbers of b", b, None));
+        }
+        let images = basis.iter().map(|own| apply(&self.a, own)).collect::<Result<Vec<_>>>()?;
+        let image = images.iter().find(|image| !is_finite(image)).unwrap_or(b);
+        Ok(not_finite(OP, "the products of the matrix", image, None))
+    }
+
     /// `length f(T) e_1`, and whether it is exact, in a space that `A` does not leave.
     fn factors(&self, small: &Small, length: f64, epsilon: f64) -> Result<(Vec<f64>, bool)> {
         let Small { diagonal, beside, back } = small;
-        let finite = diagonal.iter().chain(beside).chain([&length]).all(|number| number.is_finite());
-        if !finite {
-            return Err(SparseError::invalid(OP, "the numbers of the matrix and of b must be finite, got others"));
-        }
         let count = diagonal.len();
         if length == 0.0 {
             return Ok((vec![0.0; count], true));
@@ -232,11 +250,8 @@ impl Again {
         let share = (10.0 * self.config.relative).min(0.01).max(epsilon.sqrt());
         for (ahead, back) in beside[..own - 1].iter().zip(back) {
             if (ahead - back).abs() > share * size {
-                let message = format!(
-                    "the matrix must be symmetric, got x^T A y = {ahead:e} and y^T A x = {back:e} of two directions (a \
-                     larger tolerance allows more)"
-                );
-                return Err(SparseError::invalid(OP, message));
+                let told = "two directions (a larger tolerance allows more)";
+                return Err(not_symmetric(OP, "the matrix", [*ahead, *back], told));
             }
         }
         let Some((values, vectors)) = eigen(&diagonal[..own], &beside[..own - 1]) else {

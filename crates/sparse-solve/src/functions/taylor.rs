@@ -1,5 +1,6 @@
 //! Steps of the exponential by truncated Taylor series.
 
+use crate::finite::not_finite_element;
 use burn::tensor::{DType, Tensor};
 use sparse_ops::extend::{is_gpu, read_data};
 use sparse_ops::pattern::Pattern;
@@ -46,7 +47,7 @@ impl Shifted {
         let norm = sums.iter().zip(&diagonal).map(size).fold(0.0, |most, own| if own <= most { most } else { own });
         match norm.is_finite() && sums.iter().all(|sum| sum.is_finite()) {
             true => Ok(Self { shift, norm: norm.max(0.0) }),
-            false => Err(SparseError::invalid(op, "the numbers of the matrix must be finite, got others")),
+            false => Err(not_finite_element(op, a)),
         }
     }
 }
@@ -103,7 +104,9 @@ impl Plan {
             sum = sum + term.clone();
             if looks {
                 let after = most(&term);
-                if before + after <= epsilon * most(&sum) {
+                let least = epsilon * most(&sum);
+                // An infinite number of one column says nothing about others.
+                if least.is_finite() && before + after <= least {
                     break;
                 }
                 before = after;

@@ -53,7 +53,7 @@ pub fn cycle(
         }
         let residuals: Vec<f64> = rotations.iter().map(|own| own.residual).collect();
         let now = columns(&residuals, None);
-        let stuck = rotations.iter().zip(watch.open(&now)).all(|(own, open)| own.is_broken || !open);
+        let stuck = rotations.iter().zip(watch.open(&now)).all(|(own, open)| own.is_over() || !open);
         let ends = watch.judge(&now) || stuck;
         if ends || full {
             watch.full = !ends;
@@ -98,6 +98,11 @@ impl Rotations {
     fn new(size: f64, epsilon: f64) -> Self {
         let (columns, turns, right) = (vec![], vec![], vec![size]);
         Self { columns, turns, right, residual: size, epsilon, is_broken: false }
+    }
+
+    /// Whether no direction takes anything of the residual any more.
+    fn is_over(&self) -> bool {
+        self.is_broken || !self.residual.is_finite()
     }
 
     fn push(&mut self, mut column: Vec<f64>) {

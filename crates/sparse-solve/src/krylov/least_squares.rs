@@ -18,6 +18,8 @@ pub fn cgls(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<
         let mut pass = Pass::default();
         let [old, way] = [x, direction.clone()].map(|vector| pass.vector(vector));
         let old = pass.add(old, length.clone(), way);
+        // 0 where the preconditioner maps what is left to nothing.
+        let moved = length.clone();
         ([x], []) = pass.run([old], []);
         let mut pass = Pass::default();
         let [own, image] = [residual, image].map(|vector| pass.vector(vector));
@@ -26,7 +28,7 @@ pub fn cgls(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<
         ([residual], [square]) = pass.run([own], [[own, own]]);
         let normal = system.apply_transposed(&residual)?;
         let (size, left) = (norm(&normal), square.sqrt());
-        if watch.ends_at(&size, &left) {
+        if watch.ends_at_or_sticks(&size, &left, &moved) {
             return Ok(x);
         }
         open = system.open_at(&size, &left);

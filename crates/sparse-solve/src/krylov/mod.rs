@@ -21,14 +21,14 @@ mod system;
 pub mod vectors;
 pub mod watch;
 
+use crate::finite::not_finite;
 use crate::method::Method;
 use crate::operator::LinearOperator;
-use crate::report::of_system;
 use burn::tensor::{Bool, Tensor, TensorData};
 pub use problem::{Outcome, Problem};
-use sparse_ops::{Result, SparseError};
+use sparse_ops::Result;
 use system::{Point, System};
-use vectors::{choose, evened, indicator, largest, norm, read, spoiled};
+use vectors::{Vectors, choose, evened, indicator, largest, norm, read, spoiled};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
@@ -46,17 +46,19 @@ fn sweeps(
     first: Option<usize>,
     progress: Option<Progress<'_>>,
 ) -> Result<Outcome> {
-    let Problem { a, preconditioner, b, start, relative, absolute, most, every } = problem;
+    let Problem { a, preconditioner, mut b, start, relative, absolute, most, every } = problem;
     let [systems, _, width] = b.dims();
     let least_squares = method.is_least_squares();
     let transposed = method.needs_transposed().then(|| a.try_transposed()).transpose()?;
     let (mut system, norms) = System::new(a, transposed, least_squares, preconditioner, &b, first)?;
-    let (b, scale) = evened(&b);
+    let (share, scale) = evened(&b);
+    let right = std::mem::replace(&mut b, share);
 
     let origin = Tensor::zeros([systems, a.dims()[1] / systems, width], (&b.device(), b.dtype()));
     let mut point = system.point_of(origin, b.clone())?;
     let [sizes, lengths, scales] = read([&norm(&point.normal), &norm(&b), &scale]);
-    check_finite(&sizes, (width, first), "right-hand side")?;
+    // A number of `b` may be in a row without elements, which has no part in `A^T b`.
+    check_finite(sizes.iter().chain(&lengths), "the numbers of the right-hand side", right, first)?;
     let goal = |at: usize| {
         let (size, unit) = (sizes[at], scales[at] * if least_squares { system.size_of(at / width) } else { 1.0 });
         // The norm is at least what it does to this column.
@@ -70,10 +72,12 @@ fn sweeps(
     let mut at = columns(&sizes, Some(&lengths));
     if let Some(start) = start {
         // Of a right-hand side of zeros the solution is 0.
-        let x = system.scaled(start, &scale) * indicator(largest(&b).greater_elem(0.0), &scale);
+        let x = system.scaled(start.clone(), &scale) * indicator(largest(&b).greater_elem(0.0), &scale);
+        // So may a number of the start be in a column without elements.
+        let spoiled = spoiled(&x);
         point = system.point(&b, x)?;
-        let [residuals, lengths] = read([&norm(&point.normal), &norm(&point.residual)]);
-        check_finite(&residuals, (width, first), "start")?;
+        let [residuals, lengths, spoiled] = read([&norm(&point.normal), &norm(&point.residual), &spoiled]);
+        check_finite(residuals.iter().chain(&spoiled), "the numbers of the start", start, first)?;
         at = columns(&residuals, Some(&lengths));
     }
     watch.history.push((0, watch.worst(&at)));
@@ -136,9 +140,10 @@ fn sweeps(
         }
         point = merged(&taken, next, point);
     };
-    check_finite(&spoiled_x, (width, first), "solution")?;
+    let x = system.unscaled(point.x, &scale);
+    check_finite(spoiled_x.iter(), "the numbers of the solution", x.clone(), first)?;
     Ok(Outcome {
-        x: system.unscaled(point.x, &scale),
+        x,
         stopped,
         trouble: watch.trouble.take(),
         iterations: watch.iterations,
@@ -173,9 +178,15 @@ fn merged(taken: &[bool], new: Point, old: Point) -> Point {
     }
 }
 
-fn check_finite(numbers: &[f64], (width, first): (usize, Option<usize>), what: &str) -> Result<()> {
-    let Some(at) = numbers.iter().position(|number| !number.is_finite()) else { return Ok(()) };
-    let column = if width > 1 { format!(" in column {}", at % width) } else { String::new() };
-    let system = of_system(first.map(|first| first + at / width));
-    Err(SparseError::invalid(OP, format!("the numbers of the {what} must be finite, got others{column}{system}")))
+/// Of numbers of the columns of `x`.
+fn check_finite<'a>(
+    mut numbers: impl Iterator<Item = &'a f64>,
+    what: &str,
+    x: Vectors,
+    first: Option<usize>,
+) -> Result<()> {
+    match numbers.all(|number| number.is_finite()) {
+        true => Ok(()),
+        false => Err(not_finite(OP, what, &x, first)),
+    }
 }

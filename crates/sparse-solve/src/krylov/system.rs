@@ -4,11 +4,11 @@ use super::pass::Pass;
 use super::scaling::Scaling;
 use super::vectors::{Numbers, Vectors, apply, evened, from_host, norm, random, read, scaled};
 use super::watch::{Goal, OP};
+use crate::finite::not_finite;
 use crate::operator::{LinearOperator, Operator};
-use crate::report::of_system;
 use burn::tensor::{DType, Shape};
+use sparse_ops::Result;
 use sparse_ops::extend::Exact;
-use sparse_ops::{Result, SparseError};
 
 /// The matrix, divided by its size where that is far from 1: squares of very small or large numbers would be 0 or
 /// infinite.
@@ -57,10 +57,8 @@ impl<'a> System<'a> {
         let image = apply(a, &probe)?;
         let (share, most) = evened(&image);
         let [most, share, probe] = read([&most, &norm(&share), &norm(&probe)]);
-        if let Some(system) = share.iter().position(|share| !share.is_finite()) {
-            let place = of_system(first.map(|first| first + system));
-            let message = format!("the products of the matrix{place} must be finite, got others");
-            return Err(SparseError::invalid(OP, message));
+        if !share.iter().all(|share| share.is_finite()) {
+            return Err(not_finite(OP, "the products of the matrix", &image, first));
         }
         let limit = if b.dtype() == DType::F64 { 1000.0 } else { 120.0 };
         let power = |most: &f64| match (1e-6..=1e6).contains(most) {

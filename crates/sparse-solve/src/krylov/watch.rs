@@ -63,9 +63,12 @@ impl Goal {
     }
 
     /// The share that the second solve is to reach: as much as the first one. One of which little is asked, since its
-    /// right-hand side is small, says nothing about the gradient, which is then solved to a thousandth.
+    /// right-hand side is small, says nothing about the gradient, which is then solved to a thousandth. Of a right-hand
+    /// side of zeros the solution is exact, whatever was asked of it.
     pub fn share_of_gradient(&self) -> f64 {
-        if self.absolute == 0.0 { self.relative } else { self.relative.max((self.absolute / self.size).min(1e-3)) }
+        let exact = self.size == 0.0 && self.relative > 0.0;
+        let share = if exact || self.absolute == 0.0 { 0.0 } else { (self.absolute / self.size).min(1e-3) };
+        self.relative.max(share)
     }
 }
 
@@ -103,17 +106,26 @@ impl<'a> Watch<'a> {
         seen.is_some_and(|[residuals, lengths]| self.judge(&columns(&residuals, Some(&lengths))))
     }
 
-    /// The same with another number, which says whether a column is stuck. A sweep in which none moves ends.
-    pub fn ends_or_sticks(&mut self, residual: &Numbers, other: &Numbers, stuck: impl Fn(f64) -> bool) -> bool {
-        self.looks([residual, other]).is_some_and(|[residuals, other]| {
-            let all = columns(&residuals, None);
-            let none_moves = all
-                .iter()
-                .zip(&self.goals)
-                .zip(&other)
-                .all(|((column, goal), &other)| goal.is_reached(*column) || stuck(other));
-            self.judge(&all) || none_moves
+    /// The same with how far a column moved. A sweep in which none moves ends.
+    pub fn ends_at_or_sticks(&mut self, residual: &Numbers, length: &Numbers, moved: &Numbers) -> bool {
+        self.looks([residual, length, moved]).is_some_and(|[residuals, lengths, moved]| {
+            self.judge_moves(&columns(&residuals, Some(&lengths)), &moved, |moved| moved == 0.0)
         })
+    }
+
+    /// Of a square matrix, with another number, which says whether a column is stuck.
+    pub fn ends_or_sticks(&mut self, residual: &Numbers, other: &Numbers, stuck: impl Fn(f64) -> bool) -> bool {
+        let seen = self.looks([residual, other]);
+        seen.is_some_and(|[residuals, other]| self.judge_moves(&columns(&residuals, None), &other, stuck))
+    }
+
+    fn judge_moves(&mut self, columns: &[Column], other: &[f64], stuck: impl Fn(f64) -> bool) -> bool {
+        let none_moves = self
+            .open(columns)
+            .zip(columns)
+            .zip(other)
+            .all(|((open, column), &other)| !open || !column.residual.is_finite() || stuck(other));
+        self.judge(columns) || none_moves
     }
 
     /// The same, with a count that must stay 0: else `message` says what the method asks for.
@@ -138,19 +150,22 @@ impl<'a> Watch<'a> {
         self.iterations.is_multiple_of(self.every) || self.iterations >= self.most
     }
 
-    /// Whether a sweep ends: all columns seem solved, a number is not finite, or the iterations are over.
+    /// Whether a sweep ends: each column seems solved or is not finite, or the iterations are over. One that broke down
+    /// does not end the sweep of others; it stays where that began.
     pub fn judge(&mut self, columns: &[Column]) -> bool {
-        if !columns.iter().all(|column| column.residual.is_finite()) {
+        let finite = |column: &Column| column.residual.is_finite();
+        if !columns.iter().any(finite) {
             return true;
         }
-        let worst = self.worst(columns);
+        let shares = self.shares(columns).zip(columns).filter(|(_, column)| finite(column));
+        let worst = shares.fold(0.0, |worst: f64, (share, _)| worst.max(share));
         self.history.push((self.iterations, worst));
         if let Some(progress) = &mut self.progress
             && !progress(self.iterations, worst)
         {
             self.cancelled = true;
         }
-        self.open(columns).all(|open| !open) || self.is_over()
+        self.open(columns).zip(columns).all(|(open, column)| !open || !finite(column)) || self.is_over()
     }
 
     /// Whether nothing may follow.

@@ -2,6 +2,7 @@
 
 use super::spectrum::extremes;
 use crate::chebyshev::chebyshev;
+use crate::finite::not_finite_element;
 use crate::operator::{LinearOperator, Operator};
 use crate::triangular::check_factor;
 use burn::tensor::{Device, Tensor};
@@ -47,16 +48,16 @@ const MARGIN: f64 = 1.1;
 #[or_panic]
 pub fn try_polynomial<P: Pattern>(a: &SparseTensor<P, 2>, degree: usize) -> Result<Operator> {
     check_factor(OP, a)?;
-    let ([n, _], a) = (a.dims(), a.clone().detach());
-    let like = Tensor::zeros([1, n, 1], (&SparseTensor::device(&a).inner(), a.dtype()));
-    let a = Operator::from(a).without_tape();
+    let (n, stored) = (a.dims()[0], a);
+    let like = Tensor::zeros([1, n, 1], (&SparseTensor::device(a).inner(), a.dtype()));
+    let a = Operator::from(a.clone().detach()).without_tape();
     if n == 0 {
         return Ok(Operator::identity(0));
     }
-    let told = |what: &str| SparseError::invalid(OP, format!("the matrix must be positive definite, got {what}"));
-    let [least, largest] = extremes(&a, &like, STEPS)?.ok_or_else(|| told("numbers that are not finite"))?;
+    let [least, largest] = extremes(&a, &like, STEPS)?.ok_or_else(|| not_finite_element(OP, stored))?;
     if least <= 0.0 {
-        return Err(told(&format!("an eigenvalue of about {least:.1e}")));
+        let message = format!("the matrix must be positive definite, got an eigenvalue of about {least:.1e}");
+        return Err(SparseError::invalid(OP, message));
     }
     Ok(Operator::new(Chebyshev { a, degree, bounds: [least, MARGIN * largest] }))
 }

@@ -60,7 +60,7 @@ pub fn scaled(a: &Block, factors: &[f64]) -> Block {
 }
 
 /// As the vectors of one system.
-fn vectors(a: &Block) -> Vectors {
+pub fn vectors(a: &Block) -> Vectors {
     let [n, k] = a.dims();
     a.clone().reshape(Exact([1, n, k]))
 }
@@ -121,14 +121,19 @@ pub fn lengths_of_any(a: &Block) -> Vec<f64> {
     (0..most.ncols()).map(|at| squares[(0, at)].max(0.0).sqrt() * most[(0, at)]).collect()
 }
 
+/// That the mass is not positive definite, and in which iteration that was seen.
+pub fn not_positive(op: &'static str, at: usize) -> SparseError {
+    SparseError::invalid(op, format!("the mass must be positive definite, got another one in iteration {at}"))
+}
+
 /// # Errors
 ///
-/// `invalid` if a diagonal element of `W^T B W` is negative by more than rounding.
-pub fn check_positive(op: &'static str, w: &Block, mass: Option<&Block>, gram: &Small) -> Result<()> {
+/// `invalid` if a diagonal element of `W^T B W` is negative by more than rounding: the message says in which iteration.
+pub fn check_positive(op: &'static str, w: &Block, mass: Option<&Block>, gram: &Small, at: usize) -> Result<()> {
     let Some(mass) = mass.filter(|_| (0..gram.nrows()).any(|at| gram[(at, at)] < 0.0)) else { return Ok(()) };
     let [of_w, of_mass] = lengths([w, mass]);
-    match (0..gram.nrows()).any(|at| gram[(at, at)] < -10.0 * eps(w.dtype()) * of_w[at] * of_mass[at]) {
-        true => Err(SparseError::invalid(op, "the mass must be positive definite, got another one")),
+    match (0..gram.nrows()).any(|col| gram[(col, col)] < -10.0 * eps(w.dtype()) * of_w[col] * of_mass[col]) {
+        true => Err(not_positive(op, at)),
         false => Ok(()),
     }
 }
@@ -188,7 +193,7 @@ pub fn svqb(op: &'static str, w: Block, mass: Option<Block>, at: usize) -> Resul
 /// The same where `W^T B W` is known.
 pub fn svqb_with(op: &'static str, w: Block, mass: Option<Block>, gram: &Small, at: usize) -> Result<Orthonormal> {
     super::small::check_finite(op, gram, at)?;
-    check_positive(op, &w, mass.as_ref(), gram)?;
+    check_positive(op, &w, mass.as_ref(), gram, at)?;
     let k = gram.nrows();
     let tiny = eps(w.dtype());
     let sizes: Vec<f64> = (0..k).map(|i| gram[(i, i)].max(0.0).sqrt()).collect();

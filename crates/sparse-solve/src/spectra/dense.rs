@@ -52,7 +52,13 @@ pub fn symmetric(pencil: &Pencil<'_, '_>, which: Which) -> Result<(Vec<f64>, Blo
         basis = Some(z);
     }
     let Some(inverse) = inverse_factor(&b) else {
-        return Err(SparseError::invalid(op, "the mass must be positive definite, got another one"));
+        // Beside vectors that are left out the rows are others.
+        let row = (0..b.nrows()).find(|&at| basis.is_none() && b[(at, at)] <= 0.0);
+        let got = match row {
+            Some(row) => format!("a diagonal that is not in row {row}"),
+            None => format!("one with {n} rows that is not"),
+        };
+        return Err(SparseError::invalid(op, format!("the mass must be positive definite, got {got}")));
     };
     let (values, vectors) = eigh(op, &(inverse.transpose() * &a * &inverse))?;
     if pencil.b.is_none() {

@@ -124,7 +124,8 @@ impl EigsConfig {
     /// # Errors
     ///
     /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if a hint does
-    /// not fit; `invalid` for a mass, a preconditioner, or vectors to leave out, which are for symmetric matrices.
+    /// not fit; `invalid` for a mass, a preconditioner, or vectors to leave out, which are for symmetric matrices, and
+    /// for an inverse without [`Which::Near`].
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<ComplexPairs> {
         let [n, cols] = a.dims();
         if n != cols {
@@ -161,8 +162,7 @@ impl EigsConfig {
             real,
             imag,
         };
-        let inverse = hints.inverse.filter(|_| matches!(self.which, Which::Near(_)));
-        let [real, imag, vectors_real, vectors_imag] = on_tape(a, inverse, adjoint)?;
+        let [real, imag, vectors_real, vectors_imag] = on_tape(a, hints.inverse, adjoint)?;
         let k = real.dims()[1];
         let flat = |own: Tensor<2>| own.reshape(sparse_ops::extend::Exact([k]));
         Ok(ComplexPairs { real: flat(real), imag: flat(imag), vectors_real, vectors_imag, report })
@@ -177,6 +177,9 @@ impl EigsConfig {
         if let Some(inverse) = hints.inverse.filter(|own| own.dims() != [n; 2]) {
             let rule = "the inverse {right} must be square, with a row for each one of {left}";
             return Err(SparseError::shape_mismatch(OP, rule, [n; 2], inverse.dims()));
+        }
+        if hints.inverse.is_some() && !matches!(self.which, Which::Near(_)) {
+            return Err(SparseError::invalid(OP, "leave out the inverse: it is for values near a number"));
         }
         if let Some(start) = hints.start.as_ref().filter(|own| own.dims()[0] != n) {
             let rule = "a start {right} must have a row for each one of {left}";

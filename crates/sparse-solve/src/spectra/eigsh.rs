@@ -136,11 +136,13 @@ impl EigshConfig {
     /// If vectors are left out, the pairs are those of `A` on the rest, and no gradient reaches these vectors; with
     /// gradients to `mass` they must be eigenvectors.
     ///
+    /// [`SpectrumHints`] says which hint is used where.
+    ///
     /// # Errors
     ///
     /// Those of [`try_solve`](Self::try_solve); `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if a hint does
-    /// not fit; `invalid` if products show that the mass is not symmetric and positive definite, and for `Lanczos` with
-    /// a mass but without [`Which::Near`].
+    /// not fit; `invalid` if products show that the mass is not symmetric and positive definite, with the iteration,
+    /// for `Lanczos` with a mass but without [`Which::Near`], and for an inverse without that.
     pub fn try_solve_with(&self, a: &dyn LinearOperator, hints: SpectrumHints<'_>) -> Result<Eigenpairs> {
         let asked = asked!(OP, self, a.dims()[0]);
         asked.check()?;
@@ -179,6 +181,9 @@ impl EigshConfig {
 
     fn check_which(&self, hints: &SpectrumHints<'_>) -> Result<()> {
         let trouble = match (self.which, self.method) {
+            (Which::Smallest | Which::Largest | Which::Magnitude, _) if hints.inverse.is_some() => {
+                "leave out the inverse: it is for values near a number"
+            }
             (Which::Imaginary, _) => "a symmetric matrix has no imaginary parts, use another one of Which",
             (Which::Magnitude | Which::Near(_), EigshMethod::Lobpcg) => {
                 "Lobpcg finds the smallest or the largest values, use Lanczos for others"

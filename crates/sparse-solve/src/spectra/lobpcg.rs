@@ -1,6 +1,6 @@
 //! Locally optimal block preconditioned conjugate gradients.
 
-use super::block::{Block, combine, evened, gram, join, pick, random_block, svqb, svqb_with};
+use super::block::{Block, combine, evened, gram, join, not_positive, pick, random_block, svqb, svqb_with};
 use super::pencil::{Found, Pencil};
 use super::small::{
     Small, above, beside, check_finite, columns, diagonal, eigh, inverse_factor, part, read, to_device,
@@ -114,7 +114,7 @@ pub fn run(
         if done && proved || cancelled || stuck || iterations >= asked.most || iterations % REFRESH == REFRESH - 1 {
             // With products made anew: what is kept drifts away.
             if !fresh {
-                ([x, p], h, values) = refresh(pencil, x, p, largest)?;
+                ([x, p], h, values) = refresh(pencil, x, p, largest, iterations)?;
                 fresh = true;
                 if done && proved || cancelled || stuck || iterations >= asked.most {
                     continue;
@@ -133,7 +133,7 @@ pub fn run(
             if fresh {
                 break Stopped::Stagnated;
             }
-            ([x, p], h, values) = refresh(pencil, x, p, largest)?;
+            ([x, p], h, values) = refresh(pencil, x, p, largest, iterations)?;
             fresh = true;
             continue;
         };
@@ -178,7 +178,7 @@ fn first(pencil: &Pencil<'_, '_>, start: Option<Block>, width: usize) -> Result<
             return Basis::new(pencil, v, mass);
         }
     }
-    Err(SparseError::invalid(pencil.op(), "the mass must be positive definite, got another one"))
+    Err(not_positive(pencil.op(), 0))
 }
 
 /// The eigenvalues that are wanted, and their coefficients.
@@ -249,7 +249,13 @@ fn independent(
 }
 
 /// The same bases with products made anew, orthonormal up to rounding, with their Gram matrix and the eigenvalues.
-fn refresh(pencil: &Pencil<'_, '_>, x: Basis, p: Basis, largest: bool) -> Result<([Basis; 2], Small, Vec<f64>)> {
+fn refresh(
+    pencil: &Pencil<'_, '_>,
+    x: Basis,
+    p: Basis,
+    largest: bool,
+    at: usize,
+) -> Result<([Basis; 2], Small, Vec<f64>)> {
     let (width, directions) = (x.v.dims()[1], p.v.dims()[1]);
     // Side by side: one product, also without directions.
     let v = pencil.project(join(x.v, p.v));
@@ -261,9 +267,7 @@ fn refresh(pencil: &Pencil<'_, '_>, x: Basis, p: Basis, largest: bool) -> Result
         None => {
             // Without `P`.
             (own, h) = (part(&own, 0..width, 0..width), part(&h, 0..width, 0..width));
-            inverse_factor(&own).ok_or_else(|| {
-                SparseError::invalid(pencil.op(), "the mass must be positive definite, got another one")
-            })?
+            inverse_factor(&own).ok_or_else(|| not_positive(pencil.op(), at))?
         }
     };
     let h = inverse.transpose() * &h * &inverse;

@@ -56,9 +56,9 @@ impl<'a, 'p> Pencil<'a, 'p> {
         {
             let probe = random_block(1, [n, 2], &plain.like);
             let image = b.try_apply(probe.clone())?;
-            check_symmetric(op, "the mass", &probe, &image, plain.like.dtype())?;
+            check_symmetric(op, "the mass", &probe, &image)?;
             let [own] = read([&gram(&probe, &image)]);
-            check_positive(op, &probe, Some(&image), &own)?;
+            check_positive(op, &probe, Some(&image), &own, 0)?;
         }
         let mut pencil = Self { task, b, deflated: None };
         if let Some(y) = hints.deflate.as_ref().filter(|y| y.dims()[1] > 0) {

@@ -1,9 +1,10 @@
 //! A matrix as an iteration sees it.
 
-use super::block::{Block, eps, gram, lengths, random_block};
+use super::block::{Block, eps, lengths, random_block, vectors};
 use super::report::Which;
 use super::small::{check_finite, read};
 use crate::operator::{Batch, LinearOperator, Operator, device_of};
+use crate::symmetric;
 use burn::tensor::{DType, Tensor};
 use sparse_ops::extend::same_device;
 use sparse_ops::{Result, SparseError};
@@ -73,7 +74,7 @@ impl Plain {
         let [images, sizes] = lengths([&image, &probe]);
         let norm = images.iter().zip(&sizes).map(|(image, size)| image / size).fold(0.0, f64::max);
         if symmetric {
-            check_symmetric(op, "the matrix", &probe, &image, like.dtype())?;
+            check_symmetric(op, "the matrix", &probe, &image)?;
         }
         Ok(Self { a, size, norm: Cell::new(norm), like })
     }
@@ -110,18 +111,7 @@ impl Plain {
 /// # Errors
 ///
 /// `invalid` if products with two vectors say that it is not.
-pub fn check_symmetric(op: &'static str, what: &str, x: &Block, image: &Block, dtype: DType) -> Result<()> {
-    let [product] = read([&gram(x, image)]);
-    let [sizes, images] = lengths([x, image]);
-    let off = (product[(0, 1)] - product[(1, 0)]).abs();
-    let unit = (sizes[0] * images[1]).max(sizes[1] * images[0]);
-    if off <= 100.0 * eps(dtype) * unit {
-        return Ok(());
-    }
-    let message = format!(
-        "{what} must be symmetric, got x^T A y = {:e} and y^T A x = {:e} of random vectors",
-        product[(0, 1)],
-        product[(1, 0)]
-    );
-    Err(SparseError::invalid(op, message))
+pub fn check_symmetric(op: &'static str, what: &str, x: &Block, image: &Block) -> Result<()> {
+    let [x, image] = [x, image].map(vectors);
+    symmetric::check_symmetric(op, what, [&x, &image], 100.0 * eps(x.dtype()), |_| "random vectors".to_string())
 }

@@ -28,9 +28,11 @@ pub enum Which {
 pub struct SpectrumHints<'a> {
     /// The matrix `B` of `A x = l B x`, symmetric and positive definite. Gradients reach it.
     pub mass: Option<&'a dyn LinearOperator>,
-    /// About the inverse of `A` or of `A - sigma B`, symmetric and positive definite; as [`Amg`](crate::Amg).
+    /// About the inverse of `A` or of `A - sigma B`, symmetric and positive definite; as [`Amg`](crate::Amg). For
+    /// `Lobpcg`, for [`Which::Near`] without an inverse, and for the solve in the backward pass, whatever the method:
+    /// `Lanczos` for other values has no use for it in the forward pass.
     pub preconditioner: Option<&'a dyn LinearOperator>,
-    /// `(A - sigma B)^-1`, for [`Which::Near`].
+    /// `(A - sigma B)^-1`, for [`Which::Near`] and the solve in its backward pass. An error for other values.
     pub inverse: Option<&'a dyn LinearOperator>,
     /// Vectors `[n, any]` where it begins, of singular values as the right ones; else random ones.
     pub start: Option<Tensor<2>>,

@@ -66,7 +66,7 @@ impl Basis<'_> {
             let none = || Tensor::zeros([0, w.dims()[1]], (&w.device(), w.dtype()));
             let parts = if parts.is_empty() { none() } else { Tensor::cat(parts, 0) };
             let [parts, mut own] = read([&parts, &gram(&w, mass.as_ref().unwrap_or(&w))]);
-            check_positive(self.op, &w, mass.as_ref(), &own)?;
+            check_positive(self.op, &w, mass.as_ref(), &own, iteration)?;
             let mut left = 1.0f64;
             for j in 0..own.ncols() {
                 let size = own[(j, j)].max(0.0).sqrt();

@@ -1,6 +1,6 @@
 use crate::random::{Kind, matrix, numbers};
 use crate::solutions::{ALL, kind_of};
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
@@ -52,6 +52,27 @@ proptest! {
             let preconditioner = (preconditioned && fits).then(|| jacobi(&a));
             let hints = Hints { preconditioner: preconditioner.as_ref().map(|own| own as _), ..Hints::default() };
             exact(method).try_solve_with(&a, xs[1].tensor::<2>(), hints).unwrap().x
+        })?;
+    }
+
+    /// What is not tracked is a constant, and the solve for the gradient is the same.
+    #[test]
+    fn reach_one_of_them_alone(
+        method in prop::sample::select(&[Method::BiCgStab, Method::Lsmr][..]),
+        entries in numbers(9),
+        right in prop::collection::vec(-2.0f64..2.0, 3),
+        pick in 0usize..4,
+    ) {
+        let (rows, cols, values) = ends(&matrix(Kind::Any, 3, &entries), 3);
+        let values = TensorData::new(values.clone(), [values.len()]);
+        let right = TensorData::new(right, [3]);
+        // Constants are on a device without the tape.
+        let constant = |data: &TensorData| Tensor::<1>::from_data(data.clone(), (&Device::flex(), DType::F64));
+        check(pick, std::slice::from_ref(&values), |xs| {
+            exact(method).solve(&with_values(&rows, &cols, xs[0].tensor(), [3, 3]), constant(&right))
+        })?;
+        check(pick, std::slice::from_ref(&right), |xs| {
+            exact(method).solve(&with_values(&rows, &cols, constant(&values), [3, 3]), xs[0].tensor::<1>())
         })?;
     }
 

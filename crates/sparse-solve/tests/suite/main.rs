@@ -12,6 +12,7 @@ mod least_squares;
 mod multigrid;
 mod newton;
 mod nonlinear;
+mod not_finite;
 mod operators;
 mod preconditioners;
 mod random;

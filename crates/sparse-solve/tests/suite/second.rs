@@ -1,10 +1,11 @@
 //! The second solve, where it is not easy.
 
 use crate::random::dense;
+use crate::refused::told;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
-use sparse_tensor::solve::{Boundary, Hints, LinearOperator, Method, Operator, SolverConfig, laplacian};
+use sparse_tensor::solve::{Boundary, Hints, LinearOperator, Method, Operator, SolverConfig, jacobi, laplacian};
 
 const LEAST_SQUARES: [Method; 3] = [Method::Lsqr, Method::Lsmr, Method::Cgls];
 
@@ -33,6 +34,107 @@ fn reaches_a_matrix_whose_right_side_has_no_tape() {
             assert!((got - want).abs() < 1e-5);
         }
     }
+}
+
+/// `x` is right, but `A^-T` is another matrix. In each system of a batch, with and without a preconditioner.
+#[test]
+fn of_a_matrix_that_is_not_symmetric_is_refused() {
+    let device = Device::flex().autodiff();
+    let rows = [4.0, 1.0, 0.0, 1.0, 3.0, 0.5, 0.0, 0.6, 5.0];
+    for dtype in [DType::F32, DType::F64] {
+        let (on, off) = ((&device, dtype), (&Device::flex(), dtype));
+        let of =
+            |tape| CsrTensor::<2>::from_dense(Tensor::<2>::from_data(TensorData::new(rows.to_vec(), [3, 3]), tape));
+        let b = |tape| Tensor::<1>::from_data(TensorData::new(vec![1.0, 2.0, 3.0], [3]), tape);
+        for method in [Method::Cg, Method::Minres] {
+            let config = SolverConfig::new(method).with_max_iterations(Some(100));
+            let preconditioner = jacobi(&of(off));
+            for preconditioner in [None, Some(&preconditioner as &dyn LinearOperator)] {
+                let hints = || Hints { preconditioner, ..Hints::default() };
+                let told_of = |a: &CsrTensor<2>, b| {
+                    let part = format!("the matrix of {method:?} must be symmetric");
+                    told(config.try_solve_with(a, b, hints()).map(|own| own.x), "invalid", &part);
+                };
+                told_of(&of(on).require_grad(), b(off));
+                told_of(&of(off), b(on).require_grad());
+                // Without something to differentiate it is a solution.
+                for a in [of(off), of(on)] {
+                    let x = config.try_solve_with(&a, b(off), hints()).unwrap().x;
+                    let rest = of(off).matmul(x.inner().reshape([3, 1])).reshape([3]) - b(off);
+                    assert!(list::<1>(rest).iter().all(|own| own.abs() < 1e-3), "{method:?}");
+                }
+            }
+            let good = [4.0, 1.0, 0.0, 1.0, 3.0, 0.5, 0.0, 0.5, 5.0];
+            let batch = TensorData::new([good, rows, good].concat(), [3, 3, 3]);
+            let batch = CsrTensor::<3>::from_dense(Tensor::<3>::from_data(batch, on)).require_grad();
+            let result = config.try_solve(&batch, Tensor::<2>::ones([3, 3], off));
+            told(result, "invalid", "of random vectors of system 1: use BiCgStab");
+            // Rounding of elements is no sign of it.
+            let near = Tensor::<2>::from_data(TensorData::new(good.to_vec(), [3, 3]), on);
+            let noise: Vec<f64> = (0..9).map(|k| 1.0 + f64::from(k) * 1e-7).collect();
+            let a = CsrTensor::<2>::from_dense(near * Tensor::from_data(TensorData::new(noise, [3, 3]), on));
+            assert!(config.try_solve(&a.require_grad(), b(off)).is_ok());
+        }
+    }
+}
+
+/// The way from a start is short; the solve in the backward pass has none.
+#[test]
+fn after_a_start_has_a_limit_of_its_own() {
+    let device = Device::flex().autodiff();
+    let a = laplacian(&[12], Boundary::Dirichlet, (&device, DType::F64)).unwrap();
+    let b = Tensor::<1>::ones([12], (&device, DType::F64)).require_grad();
+    let config = SolverConfig::new(Method::Gmres { restart: 30 }).with_relative(1e-9);
+    let start = config.solve(&a, b.clone()).inner() * (1.0 + 1e-10);
+    let few = config.with_max_iterations(Some(2));
+    let hints = Hints { start: Some(start), ..Hints::default() };
+    let x = few.try_solve_with(&a, b.clone(), hints).unwrap().x;
+    for (k, got) in list(b.grad(&x.sum().backward()).unwrap()).into_iter().enumerate() {
+        assert!((got - (k + 1) as f64 * (12 - k) as f64 / 2.0).abs() < 1e-6);
+    }
+}
+
+/// The result is on the tape where `a` or `b` is, and is tracked.
+#[test]
+fn of_no_unknowns_has_a_tape() {
+    let (plain, device) = (Device::flex(), Device::flex().autodiff());
+    for method in [Method::Cg, Method::Gmres { restart: 3 }, Method::Lsmr] {
+        let config = SolverConfig::new(method);
+        for (sizes, width) in [([0, 0], 2), ([3, 3], 0), ([0, 0], 0)] {
+            let a = CsrTensor::<2>::zeros(sizes, &device).require_grad();
+            let x = config.solve(&a, Tensor::<2>::zeros([sizes[0], width], &plain));
+            assert_eq!(a.grad(&x.sum().backward()).unwrap().nnz(), 0);
+            let b = Tensor::<2>::zeros([sizes[0], width], &device).require_grad();
+            let x = config.solve(&CsrTensor::<2>::zeros(sizes, &plain), b.clone());
+            assert_eq!(b.grad(&x.sum().backward()).unwrap().dims(), [sizes[0], width]);
+            let x = config.solve(&CsrTensor::<2>::zeros(sizes, &device), b.clone().inner());
+            assert!(x.is_autodiff() && !x.is_tracked());
+        }
+        let a = CsrTensor::<3>::zeros([0, 3, 3], &device).require_grad();
+        let x = config.solve(&a, Tensor::<2>::zeros([0, 3], &plain));
+        assert_eq!(a.grad(&x.sum().backward()).unwrap().nnz(), 0);
+    }
+}
+
+/// Of zeros the solution is exact: the absolute tolerance did not end it, and says nothing about the gradient.
+#[test]
+fn of_a_right_side_of_zeros_is_as_exact_as_was_asked() {
+    let (device, dtype) = (Device::flex().autodiff(), DType::F64);
+    let a = laplacian(&[30], Boundary::Dirichlet, (&device, dtype)).unwrap();
+    let a = a.add(&CsrTensor::<2>::eye(30, (&device, dtype)));
+    let b = Tensor::<1>::zeros([30], (&device, dtype)).require_grad();
+    let weights = dense(&(0..30).map(|k| f64::from(k).sin()).collect::<Vec<_>>(), [30], dtype);
+    let exact: Tensor<1> = SolverConfig::new(Method::Cg).with_relative(1e-14).solve(&a, weights.clone());
+    let error = |config: SolverConfig| {
+        let x = config.solve(&a, b.clone());
+        let grads = (x * Tensor::from_data(weights.to_data(), (&device, dtype))).sum().backward();
+        let far = list(b.grad(&grads).unwrap()).into_iter().zip(list(exact.clone())).map(|(got, want)| got - want);
+        far.fold(0.0, |most: f64, own| most.max(own.abs()))
+    };
+    let config = SolverConfig::new(Method::Cg).with_absolute(1.0);
+    assert!(error(config.clone().with_relative(1e-10)) < 1e-9);
+    // With an absolute tolerance alone there is no other one to take.
+    assert!((1e-9..1e-2).contains(&error(config.with_relative(0.0))));
 }
 
 /// In f32 with defaults. The normal equations of this matrix are out of reach.

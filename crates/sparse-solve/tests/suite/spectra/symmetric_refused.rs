@@ -3,7 +3,7 @@ use crate::random::dense;
 use crate::refused::told;
 use burn::tensor::{DType, Device, Tensor};
 use sparse_tensor::CsrTensor;
-use sparse_tensor::solve::{EigshConfig, EigshMethod, Operator, SpectrumHints, Stopped, Which, try_eigsh};
+use sparse_tensor::solve::{EigsConfig, EigshConfig, EigshMethod, Operator, SpectrumHints, Stopped, Which, try_eigsh};
 
 #[test]
 fn what_does_not_fit() {
@@ -39,7 +39,22 @@ fn what_does_not_fit() {
     told(EigshConfig::new(2).try_solve_with(&a, hints), "invalid", "Lobpcg");
     let indefinite = CsrTensor::<2>::from_diagonal(dense::<1>(&[-1.0; 40], [40], DType::F64));
     let hints = SpectrumHints { mass: Some(&indefinite), ..SpectrumHints::default() };
-    told(lobpcg.try_solve_with(&a, hints), "invalid", "positive definite");
+    told(lobpcg.try_solve_with(&a, hints), "invalid", "positive definite, got another one in iteration 0");
+    // Products of two random vectors do not show one row, but a small matrix is there as a dense one.
+    let mut list = vec![1.0; 40];
+    list[29] = -1e-3;
+    let indefinite = CsrTensor::<2>::from_diagonal(dense::<1>(&list, [40], DType::F64));
+    let hints = SpectrumHints { mass: Some(&indefinite), ..SpectrumHints::default() };
+    let many = EigshConfig::new(20).with_method(EigshMethod::Lobpcg);
+    told(many.try_solve_with(&a, hints), "invalid", "positive definite, got a diagonal that is not in row 29");
+
+    // An inverse has no use here.
+    let inverse = Operator::identity(40);
+    for which in [Which::Smallest, Which::Largest, Which::Magnitude] {
+        let hints = || SpectrumHints { inverse: Some(&inverse), ..SpectrumHints::default() };
+        told(EigshConfig::new(2).with_which(which).try_solve_with(&a, hints()), "invalid", "leave out the inverse");
+        told(EigsConfig::new(2).with_which(which).try_solve_with(&a, hints()), "invalid", "leave out the inverse");
+    }
 }
 
 /// What does not converge is an error with the report, unless it is accepted; and a callback ends it.
