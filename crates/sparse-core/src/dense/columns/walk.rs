@@ -4,6 +4,7 @@ use super::dots::{LANES, add_products, totals};
 use super::{Column, ColumnPass, ColumnStep, Kept, MOST};
 use crate::memory::unwritten;
 use crate::par::{self, split_mut};
+use crate::source::prefetch_row;
 use crate::sums::BLOCK;
 use crate::{Element, Float, simd};
 use pulp::{Simd, WithSimd};
@@ -101,12 +102,16 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
             });
             let vectors =
                 std::array::from_fn(|own| job.vectors.get(own).map_or(&[][..], |column| &column.list()[at.clone()]));
+            let ahead = std::array::from_fn(|own| {
+                job.vectors.get(own).map_or(&[][..], |column| column.list().get(at.end..at.end + len).unwrap_or(&[]))
+            });
             let sums = &mut job.sums[k * dots..][..dots];
             let count = job.vectors.len();
             simd::on_any(Block {
                 pass,
                 count,
                 vectors,
+                ahead,
                 results,
                 pattern: &pattern,
                 wide: &mut wide,
@@ -140,6 +145,8 @@ struct Block<'a, T> {
     pass: &'a ColumnPass,
     count: usize,
     vectors: [&'a [T]; MOST],
+    /// The numbers after them.
+    ahead: [&'a [T]; MOST],
     results: [&'a mut [T]; MOST],
     /// A row of `lanes` numbers for each scale.
     pattern: &'a [T],
@@ -178,6 +185,9 @@ impl<T: Float + Element<Acc = T>> Block<'_, T> {
         let mut first = 0;
         while first < len {
             let own = first..len.min(first + TILE * lanes);
+            for ahead in &self.ahead[..count] {
+                prefetch_row(ahead, first, own.len());
+            }
             for (at, step) in self.pass.steps.iter().enumerate() {
                 let (before, rest) = self.results.split_at_mut(at);
                 let get = |number: usize| match number.checked_sub(count) {
