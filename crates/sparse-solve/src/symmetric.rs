@@ -1,16 +1,9 @@
 //! Whether products say that a matrix is symmetric.
 
-use crate::krylov::vectors::{Vectors, dot, largest, norm, random, read};
-use burn::tensor::{Shape, Tensor};
+use crate::krylov::vectors::{Vectors, dot, evened, norm, read};
 use sparse_ops::{Result, SparseError};
 
-/// Two random columns for each system, `[systems, n, 2]`.
-pub fn probe([systems, n]: [usize; 2], like: &Vectors) -> Vectors {
-    let both = Tensor::cat([1, 2].map(|seed| random(seed, n, like)).to_vec(), 2);
-    both.expand(Shape::from([systems, n, 2]))
-}
-
-/// Compares `x^T A y` and `y^T A x` of the two columns of `probe`, of which `image` is the product. One read.
+/// Compares `x^T A y` and `y^T A x` of two columns of each system, whose images are given. One read.
 ///
 /// # Errors
 ///
@@ -18,25 +11,24 @@ pub fn probe([systems, n]: [usize; 2], like: &Vectors) -> Vectors {
 pub fn check_symmetric(
     op: &'static str,
     what: &str,
-    [probe, image]: [&Vectors; 2],
+    [x, y]: [&Vectors; 2],
+    images: [&Vectors; 2],
     share: f64,
     told: impl Fn(usize) -> String,
 ) -> Result<()> {
     // Squares of very small or large numbers would be 0 or infinite.
-    let most = largest(image).max_dim(2);
-    let most = most.clone().mask_fill(most.equal_scalar(0.0), 1.0);
-    let image = image.clone() / most.clone();
-    let other = Tensor::cat(vec![probe.clone().narrow(2, 1, 1), probe.clone().narrow(2, 0, 1)], 2);
-    let products = dot(&other, &image);
-    let most = most.expand(Shape::from(products.dims()));
-    let [products, sizes, images, most] = read([&products, &norm(probe), &norm(&image), &most]);
-    for system in 0..products.len() / 2 {
-        let [x, y] = [2 * system, 2 * system + 1];
-        let unit = (sizes[x] * images[y]).max(sizes[y] * images[x]);
-        let off = (products[x] - products[y]).abs();
+    let [(of_x, most_x), (of_y, most_y)] = images.map(evened);
+    let [back, ahead] = [dot(y, &of_x), dot(x, &of_y)];
+    let [back, ahead, most_x, most_y, size_x, size_y, norm_x, norm_y] =
+        read([&back, &ahead, &most_x, &most_y, &norm(x), &norm(y), &norm(&of_x), &norm(&of_y)]);
+    for system in 0..back.len() {
+        let most = most_x[system].max(most_y[system]);
+        let [of_x, of_y] = [most_x[system], most_y[system]].map(|own| own / most);
+        let [back, ahead] = [back[system] * of_x, ahead[system] * of_y];
+        let unit = (size_y[system] * norm_x[system] * of_x).max(size_x[system] * norm_y[system] * of_y);
+        let off = (back - ahead).abs();
         if off.is_nan() || off > share * unit {
-            let [back, ahead] = [x, y].map(|at| products[at] * most[at]);
-            return Err(not_symmetric(op, what, [ahead, back], &told(system)));
+            return Err(not_symmetric(op, what, [ahead * most, back * most], &told(system)));
         }
     }
     Ok(())

@@ -68,7 +68,9 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if self.width > WHOLE {
+        if self.x.width() == 1 {
+            self.products();
+        } else if self.width > WHOLE {
             self.each(|x, y| Total::<T>::of(parts(x.len(), WHOLE), |own| dot::<T, S>(simd, &x[own.clone()], &y[own])));
         } else if self.width > FEW {
             self.each(|x, y| dot::<T, S>(simd, x, y));
@@ -79,6 +81,16 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 }
 
 impl<T: Element, I: Index> Samples<'_, T, I> {
+    /// Of one column: a plain loop, whose reads wait for nothing.
+    #[inline(always)]
+    fn products(self) {
+        let Self { rows, cols, x, y, out, .. } = self;
+        for ((r, c), out) in rows.iter().zip(cols).zip(out) {
+            let (x, y) = (x.row(r.to_usize())[0], y.row(c.to_usize())[0]);
+            *out = T::narrow(T::add(T::ACC_ZERO, T::mul(x.widen(), y.widen())));
+        }
+    }
+
     #[inline(always)]
     fn each(self, dot: impl Fn(&[T], &[T]) -> T::Acc) {
         let Self { rows, cols, x, y, width, out } = self;

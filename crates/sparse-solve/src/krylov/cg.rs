@@ -13,7 +13,7 @@ const ASKED: &str = "the matrix and the preconditioner must be symmetric positiv
 pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<Vectors> {
     let Point { mut x, mut residual, .. } = point;
     let scaling = system.scaling();
-    let mut direction = match &scaling {
+    let mut direction = match scaling {
         Some(scaling) => scaling.of(residual.clone()),
         None => system.precondition(&residual)?,
     };
@@ -32,7 +32,7 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
         let [own, image] = [residual, image].map(|vector| pass.vector(vector));
         let own = pass.add(own, length.clone().neg(), image);
         let mut next;
-        match &scaling {
+        match scaling {
             Some(scaling) => {
                 let near = scaling.times(&mut pass, own);
                 let squares;
@@ -54,7 +54,7 @@ pub fn sweep(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result
             return Ok(x);
         }
         open = system.open(&size);
-        let near = match &scaling {
+        let near = match scaling {
             Some(scaling) => {
                 let own = pass.vector(residual.clone());
                 scaling.times(&mut pass, own)

@@ -116,7 +116,7 @@ fn sweeps(
             Method::Cgls => least_squares::cgls(&system, begin, &mut watch),
         }?;
         let next = system.point(&b, next)?;
-        let spoiled = spoiled(&system.unscaled(next.x.clone(), &scale));
+        let spoiled = system.spoiled(&next.x, &scale);
         let [residuals, lengths, spoiled] = read([&norm(&next.normal), &norm(&next.residual), &spoiled]);
         let now = columns(&residuals, Some(&lengths));
         // A cycle that was cut off may gain little, and the next one more; a sweep that took itself for solved not.

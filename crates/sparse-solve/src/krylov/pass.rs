@@ -1,7 +1,12 @@
 //! What a method does between two products, as one walk over its vectors.
 
-use super::vectors::{Numbers, Vectors};
+use burn::tensor::Tensor;
 use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
+
+/// Columns of all systems side by side: `[systems, n, F]`.
+pub type Vectors = Tensor<3>;
+/// A number for each column of each system: `[systems, 1, F]`.
+pub type Numbers = Tensor<3>;
 
 /// A vector of a pass: one that is given, or the result of a step.
 #[derive(Clone, Copy)]
@@ -43,6 +48,13 @@ impl Pass {
     /// `x y`, element by element.
     pub fn times(&mut self, x: Node, y: Node) -> Node {
         self.step(Step::Times { x, y })
+    }
+
+    /// 0 of columns of finite numbers, else NaN; `zero` is a 0 for each.
+    pub fn spoiled(mut self, x: Node, zero: Numbers) -> Numbers {
+        let x = self.add(None, zero, x);
+        let ([], [spoiled]) = self.run([], [[x, x]]);
+        spoiled
     }
 
     fn step(&mut self, step: Step) -> Node {

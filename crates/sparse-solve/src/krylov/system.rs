@@ -9,6 +9,7 @@ use crate::operator::{LinearOperator, Operator};
 use burn::tensor::{DType, Shape};
 use sparse_ops::Result;
 use sparse_ops::extend::Exact;
+use std::cell::OnceCell;
 
 /// The matrix, divided by its size where that is far from 1: squares of very small or large numbers would be 0 or
 /// infinite.
@@ -20,6 +21,7 @@ pub struct System<'a> {
     preconditioner: Option<&'a Operator>,
     /// Of `BiCg` and `Qmr`.
     other_preconditioner: Option<Operator>,
+    scaling: OnceCell<Option<Scaling>>,
     /// A power of 2 for each system, by which the matrix is divided.
     sizes: Vec<f64>,
     /// The same and one over it for each column, where one is not 1.
@@ -81,6 +83,7 @@ impl<'a> System<'a> {
             least_squares,
             preconditioner,
             other_preconditioner,
+            scaling: OnceCell::new(),
             sizes,
             size,
             goal,
@@ -138,12 +141,15 @@ impl<'a> System<'a> {
     }
 
     /// The preconditioner, if it is a diagonal and there is one column.
-    pub fn scaling(&self) -> Option<Scaling> {
-        let own = self.preconditioner?.scaling()?;
-        let [systems, _, width] = self.goal.dims();
-        let rows = own.dims()[0] / systems;
-        let fits = width == 1 && own.dtype() == self.goal.dtype();
-        fits.then(|| Scaling::new(self.times(own.reshape(Exact([systems, rows, 1])))))
+    pub fn scaling(&self) -> Option<&Scaling> {
+        let found = || {
+            let own = self.preconditioner?.scaling()?;
+            let [systems, _, width] = self.goal.dims();
+            let rows = own.dims()[0] / systems;
+            let fits = width == 1 && own.dtype() == self.goal.dtype();
+            fits.then(|| Scaling::new(self.times(own.reshape(Exact([systems, rows, 1])))))
+        };
+        self.scaling.get_or_init(found).as_ref()
     }
 
     pub fn is_preconditioned(&self) -> bool {
@@ -174,6 +180,17 @@ impl<'a> System<'a> {
 
     pub fn unscaled(&self, x: Vectors, scale: &Numbers) -> Vectors {
         self.divided(scaled(x, scale.clone()))
+    }
+
+    /// 0 of columns which are finite then, else NaN.
+    pub fn spoiled(&self, x: &Vectors, scale: &Numbers) -> Numbers {
+        let mut pass = Pass::default();
+        let x = pass.vector(x.clone());
+        let mut x = pass.add(None, scale.clone(), x);
+        if let Some([_, inverse]) = &self.size {
+            x = pass.add(None, inverse.clone(), x);
+        }
+        pass.spoiled(x, scale.zeros_like())
     }
 
     /// 1 for the columns that are not solved, else 0.

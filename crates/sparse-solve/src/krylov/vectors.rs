@@ -1,21 +1,21 @@
-//! Columns of all systems side by side: `[systems, n, F]`, and a number for each, `[systems, 1, F]`.
+//! Columns of all systems side by side, and a number for each.
 
+use super::pass::Pass;
+pub use super::pass::{Numbers, Vectors};
 use crate::operator::LinearOperator;
-use burn::tensor::{Bool, Shape, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Shape, Tensor, TensorData};
+use sparse_core::for_chunks;
 use sparse_ops::Result;
-use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
 use sparse_ops::extend::{Exact, read_data, sum_dim};
-
-pub type Vectors = Tensor<3>;
-/// A number for each column of each system.
-pub type Numbers = Tensor<3>;
 
 pub fn dot(a: &Vectors, b: &Vectors) -> Numbers {
     if a.dims() != b.dims() {
         return sum_dim(a.clone() * b.clone(), 1);
     }
-    let pass = ColumnPass { dots: vec![[0, 1]], ..ColumnPass::default() };
-    kernel::column_pass(&pass, [a, b].as_slice(), [].as_slice() as &[&Numbers]).remove(0)
+    let mut pass = Pass::default();
+    let pair = [a, b].map(|own| pass.vector(own.clone()));
+    let ([], [dot]) = pass.run([], [pair]);
+    dot
 }
 
 pub fn norm(a: &Vectors) -> Numbers {
@@ -29,15 +29,18 @@ pub fn largest(a: &Vectors) -> Numbers {
 
 /// `scale x`, where nobody else has `x` in its memory.
 pub fn scaled(x: Vectors, scale: Numbers) -> Vectors {
-    let steps = vec![ColumnStep::Add { x: None, scale: 0, y: 0 }];
-    kernel::column_pass(&ColumnPass { steps, kept: vec![0], dots: vec![] }, vec![x], vec![scale]).remove(0)
+    let mut pass = Pass::default();
+    let x = pass.vector(x);
+    let x = pass.add(None, scale, x);
+    let ([x], []) = pass.run([x], []);
+    x
 }
 
 /// 0 of columns of finite numbers, else NaN.
 pub fn spoiled(x: &Vectors) -> Numbers {
-    let steps = vec![ColumnStep::Add { x: None, scale: 0, y: 0 }];
-    let scale = x.clone().narrow(1, 0, 1).zeros_like();
-    kernel::column_pass(&ColumnPass { steps, kept: vec![], dots: vec![[1, 1]] }, vec![x.clone()], vec![scale]).remove(0)
+    let mut pass = Pass::default();
+    let (zero, x) = (x.clone().narrow(1, 0, 1).zeros_like(), pass.vector(x.clone()));
+    pass.spoiled(x, zero)
 }
 
 /// The vector over its largest absolute value, and that; 1 of zeros. Squares of very small or large numbers would be 0
@@ -116,12 +119,23 @@ pub fn shadow(attempt: usize, residual: &Vectors) -> Vectors {
 
 /// One vector `[1, n, 1]` of numbers in `[-1, 1)`, the same on every device. (SplitMix64.)
 pub fn random(seed: usize, n: usize, like: &Vectors) -> Vectors {
+    const PIECE: usize = 1 << 12;
     let number = |at: usize| {
         let mut bits = ((seed as u64) << 40).wrapping_add(at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((bits ^ (bits >> 31)) >> 40) as f32 / (1u32 << 23) as f32 - 1.0
     };
-    let list: Vec<f32> = (0..n).map(number).collect();
-    Tensor::from_data(TensorData::new(list, [1, n, 1]), (&like.device(), like.dtype()))
+    fn list<T: Copy + Default + Send>(n: usize, number: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+        let mut list = vec![T::default(); n];
+        for_chunks(&mut list, PIECE, &|piece, own| {
+            own.iter_mut().enumerate().for_each(|(k, own)| *own = number(piece * PIECE + k));
+        });
+        list
+    }
+    let data = match like.dtype() {
+        DType::F64 => TensorData::new(list::<f64>(n, &|at| number(at).into()), [1, n, 1]),
+        _ => TensorData::new(list::<f32>(n, &number), [1, n, 1]),
+    };
+    Tensor::from_data(data, (&like.device(), like.dtype()))
 }

@@ -112,6 +112,7 @@ impl Plain {
 ///
 /// `invalid` if products with two vectors say that it is not.
 pub fn check_symmetric(op: &'static str, what: &str, x: &Block, image: &Block) -> Result<()> {
-    let [x, image] = [x, image].map(vectors);
-    symmetric::check_symmetric(op, what, [&x, &image], 100.0 * eps(x.dtype()), |_| "random vectors".to_string())
+    let columns = |own: &Block| [0, 1].map(|column| vectors(own).narrow(2, column, 1));
+    let ([x, y], [of_x, of_y], share) = (columns(x), columns(image), 100.0 * eps(x.dtype()));
+    symmetric::check_symmetric(op, what, [&x, &y], [&of_x, &of_y], share, |_| "random vectors".to_string())
 }
