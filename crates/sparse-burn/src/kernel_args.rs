@@ -487,23 +487,18 @@ impl<C: Clone> IntoArg<C> for &C {
     }
 }
 
-impl IntoArg<Option<ProductPlan>> for Option<ProductPlan> {
-    fn into_arg(self) -> Self {
-        self
-    }
+/// Of each by itself: with one rule for all of them the type of a `None` would have to be written in every call.
+macro_rules! optional {
+    ($($plan:ty),*) => {$(
+        impl IntoArg<Option<$plan>> for Option<$plan> {
+            fn into_arg(self) -> Self {
+                self
+            }
+        }
+    )*};
 }
 
-impl IntoArg<Option<ShiftedRows>> for Option<ShiftedRows> {
-    fn into_arg(self) -> Self {
-        self
-    }
-}
-
-impl IntoArg<Option<TrianglePlan>> for Option<TrianglePlan> {
-    fn into_arg(self) -> Self {
-        self
-    }
-}
+optional!(ProductPlan, ShiftedRows, TrianglePlan);
 
 impl<C: Clone> IntoArg<Option<C>> for Option<&C> {
     fn into_arg(self) -> Option<C> {

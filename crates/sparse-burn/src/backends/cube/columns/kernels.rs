@@ -44,6 +44,21 @@ pub struct Sizes {
     tiles: usize,
 }
 
+/// A column of a tile and a slice of its rows, which a unit takes, and the number of what is left of its cube.
+#[derive(CubeType, Clone, Copy)]
+struct Place {
+    slice: usize,
+    column: usize,
+    number: usize,
+}
+
+#[cube]
+fn place(sizes: &Sizes, #[comptime] share: Share) -> Place {
+    let unit = UNIT_POS as usize;
+    let column = CUBE_POS % sizes.tiles * share.lanes + unit % share.lanes;
+    Place { slice: unit / share.lanes, column, number: CUBE_POS / sizes.tiles }
+}
+
 /// A step for one element. `made` has the vectors before it.
 #[cube]
 fn done<T: Float>(made: &Sequence<T>, scales: &Sequence<T>, #[comptime] step: Step) -> T {
@@ -68,9 +83,8 @@ pub fn column_pass<T: Float>(
     #[define(T)] _type: ElemType,
 ) {
     let unit = UNIT_POS as usize;
-    let slice = unit / share.lanes;
-    let column = CUBE_POS % sizes.tiles * share.lanes + unit % share.lanes;
-    let number = CUBE_POS / sizes.tiles;
+    let own = place(&sizes, share);
+    let (slice, column, number) = (own.slice, own.column, own.number);
     let (block, system) = (number % sizes.blocks, number / sizes.blocks);
     let mine = column < sizes.width && system < sizes.systems;
     let own_scale = select(mine, system * sizes.width + column, 0);
@@ -137,9 +151,8 @@ pub fn column_sums<T: Float>(
     #[define(T)] _type: ElemType,
 ) {
     let unit = UNIT_POS as usize;
-    let slice = unit / share.lanes;
-    let column = CUBE_POS % sizes.tiles * share.lanes + unit % share.lanes;
-    let number = CUBE_POS / sizes.tiles;
+    let own = place(&sizes, share);
+    let (slice, column, number) = (own.slice, own.column, own.number);
     let (dot, system) = (number % dots, number / dots);
     let mine = column < sizes.width && system < sizes.systems;
     let mut total = T::from_int(0);
