@@ -114,6 +114,32 @@ pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
     let _ = (data, at, width);
 }
 
+/// How many bytes of a list that is read in order are on their way. The hardware fetches too little of it where there
+/// is little else to do, or where there are several lists. Measured on Zen 5: 4 and 16 KB are as good.
+const AHEAD: usize = 8 << 10;
+
+/// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later, but
+/// nothing of a list that stays in the second-level cache.
+#[inline(always)]
+pub(crate) fn fetch_ahead<T>(data: &[T], at: usize, width: usize) {
+    if size_of_val(data) > NEAR {
+        prefetch_row(data, at.wrapping_add(AHEAD / size_of::<T>()), width);
+    }
+}
+
+/// Parts of a range of a list that is read in order, of `len` elements. While one is read, what comes later is on its
+/// way; the loop over a part needs no prefetches, and remains vectorised. A list that stays in the second-level cache
+/// is not parted.
+#[inline(always)]
+pub(crate) fn fetched_tiles<T>(data: &[T], own: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let len = if size_of_val(data) > NEAR { len } else { own.len().max(1) };
+    own.clone().step_by(len).map(move |start| {
+        let tile = start..own.end.min(start + len);
+        fetch_ahead(data, start, tile.len());
+        tile
+    })
+}
+
 /// Prefetches `data[at]` into the cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
