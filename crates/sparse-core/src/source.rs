@@ -78,6 +78,14 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
+    /// For rows that are read in order, just before these are: prefetches as many that come later, but no more than the
+    /// first-level cache has room for.
+    #[inline(never)]
+    pub(crate) fn fetch_ahead(&self, rows: Range<usize>) {
+        let count = rows.len().saturating_mul(self.width).min(2 * AHEAD / size_of::<T>());
+        fetch_ahead(self.data, rows.start.wrapping_mul(self.width), count);
+    }
+
     /// Prefetches row `r` into the second-level cache, if it exists. For a kernel that reads a row of each of two
     /// sources at random: so many lines on their way to the first level hold each other up.
     #[inline(always)]
