@@ -42,6 +42,10 @@ struct Job<'a, T: Element, R, W> {
     out: Out<'a, T>,
 }
 
+/// Columns from which on rows in order of 32-bit numbers are fetched ahead: of narrow ones the additions take longer
+/// than the memory. Of 64-bit numbers the hardware fetches enough, and more of it takes a tenth longer.
+const FETCHED: usize = 64;
+
 /// Blocks of a long segment that are computed before their sums are added.
 const SOME: usize = 16;
 
@@ -250,8 +254,12 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
         let (span, mut blocks) = (self.span(lanes), Blocks::new());
+        let fetched = size_of::<T>() == 4 && width >= FETCHED && self.inputs.idx.is_none();
         for row in self.rows.clone() {
             let elements = self.ptr.span(row);
+            if fetched {
+                self.inputs.source.fetch_ahead(elements.clone());
+            }
             if R::ROUNDS && elements.len() > BLOCK {
                 self.long(row, elements, &mut blocks, |job| simd.vectorize(job));
                 continue;

@@ -78,6 +78,14 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
+    /// For rows that are read in order, just before these are: prefetches as many that come later, but no more than the
+    /// first-level cache has room for.
+    #[inline(never)]
+    pub(crate) fn fetch_ahead(&self, rows: Range<usize>) {
+        let count = rows.len().saturating_mul(self.width).min(2 * AHEAD / size_of::<T>());
+        fetch_ahead(self.data, rows.start.wrapping_mul(self.width), count);
+    }
+
     /// Prefetches row `r` into the second-level cache, if it exists. For a kernel that reads a row of each of two
     /// sources at random: so many lines on their way to the first level hold each other up.
     #[inline(always)]
@@ -112,6 +120,32 @@ pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
     each_line(data, at, width, safe_arch::prefetch_t0);
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
     let _ = (data, at, width);
+}
+
+/// How many bytes of a list that is read in order are on their way. The hardware fetches too little of it where there
+/// is little else to do, or where there are several lists. Measured on Zen 5: 4 and 16 KB are as good.
+const AHEAD: usize = 8 << 10;
+
+/// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later, but
+/// nothing of a list that stays in the second-level cache.
+#[inline(always)]
+pub(crate) fn fetch_ahead<T>(data: &[T], at: usize, width: usize) {
+    if size_of_val(data) > NEAR {
+        prefetch_row(data, at.wrapping_add(AHEAD / size_of::<T>()), width);
+    }
+}
+
+/// Parts of a range of a list that is read in order, of `len` elements. While one is read, what comes later is on its
+/// way; the loop over a part needs no prefetches, and remains vectorised. A list that stays in the second-level cache
+/// is not parted.
+#[inline(always)]
+pub(crate) fn fetched_tiles<T>(data: &[T], own: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let len = if size_of_val(data) > NEAR { len } else { own.len().max(1) };
+    own.clone().step_by(len).map(move |start| {
+        let tile = start..own.end.min(start + len);
+        fetch_ahead(data, start, tile.len());
+        tile
+    })
 }
 
 /// Prefetches `data[at]` into the cache, if it exists.

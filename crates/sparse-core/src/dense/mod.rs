@@ -21,6 +21,7 @@ pub(crate) mod dynamic {
     pub use super::relu::dynamic::*;
 }
 
+use crate::source::{NEAR, prefetch_row};
 use crate::{Plain, par};
 
 /// Elements that are changed while they are in the first-level cache.
@@ -28,12 +29,26 @@ const BLOCK: usize = 2048;
 
 /// Runs `change(k, piece)` for pieces of `block` elements of `out`; the last may be shorter. Before that, piece `k` is
 /// copied from `source`, if there is one; otherwise `out` is changed in place.
-fn in_blocks<T: Plain>(source: Option<&[T]>, out: &mut [T], block: usize, change: &(dyn Fn(usize, &mut [T]) + Sync)) {
+///
+/// `alone` says that `change` reads no other list. Then the next piece of `out` is fetched first, for stores that miss
+/// the cache wait: that takes a tenth to a quarter off. With another list it adds a twentieth.
+fn in_blocks<T: Plain>(
+    source: Option<&[T]>,
+    out: &mut [T],
+    block: usize,
+    alone: bool,
+    change: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
     let len = out.len();
     assert!(source.is_none_or(|source| source.len() == len), "the source must have as many elements as the result");
     let ranges = par::even(len.div_ceil(block), block);
-    par::for_pieces(&ranges, out, &|r| (r.end * block).min(len) - r.start * block, &|range, out| {
-        for (k, out) in range.zip(out.chunks_mut(block)) {
+    let fetched = alone && len * size_of::<T>() > NEAR;
+    par::for_pieces(&ranges, out, &|r| (r.end * block).min(len) - r.start * block, &|range, mut rest| {
+        for k in range {
+            let out = rest.split_off_mut(..block.min(rest.len())).expect("a block is within the rest");
+            if fetched {
+                prefetch_row(rest, 0, BLOCK.min(rest.len()));
+            }
             if let Some(source) = source {
                 out.copy_from_slice(&source[k * block..][..out.len()]);
             }

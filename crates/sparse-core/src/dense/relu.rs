@@ -16,7 +16,7 @@ pub fn bias_relu<T: Float>(values: Option<&[T]>, out: &mut [T], width: usize, th
     );
     assert!(out.len().is_multiple_of(width), "bias_relu: the result must hold whole rows");
     if !out.is_empty() {
-        in_blocks(values, out, (BLOCK / width).max(1) * width, &|_, rows| then.apply(rows, width));
+        in_blocks(values, out, (BLOCK / width).max(1) * width, true, &|_, rows| then.apply(rows, width));
     }
 }
 
@@ -28,7 +28,7 @@ pub fn bias_relu<T: Float>(values: Option<&[T]>, out: &mut [T], width: usize, th
 /// When lengths disagree.
 pub fn relu_backward<T: Float>(out: &[T], grad: Option<&[T]>, d_out: &mut [T]) {
     assert_eq!(out.len(), d_out.len(), "relu_backward: the gradient must have as many elements as the result");
-    in_blocks(grad, d_out, BLOCK, &|k, grad| mask(&out[k * BLOCK..][..grad.len()], grad));
+    in_blocks(grad, d_out, BLOCK, false, &|k, grad| mask(&out[k * BLOCK..][..grad.len()], grad));
 }
 
 #[inline(never)]

@@ -8,7 +8,7 @@ use super::compressed::{Compressed, View};
 use super::spmv::short_sum;
 use crate::epilogue::Epilogue;
 use crate::par::{self, split_mut};
-use crate::source::prefetch_row;
+use crate::source::fetch_ahead;
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -16,11 +16,8 @@ use std::sync::Arc;
 
 /// The most elements of a row.
 const LONGEST: usize = 9;
-/// Rows that are done before values further on are fetched.
+/// Rows that are done before values further on are fetched. Without that the product takes half as long again.
 const TILE: usize = 64;
-/// How many bytes of the values are on their way. Their stream is the longest of several, and the hardware fetches too
-/// little of it: without this the product takes half as long again.
-const AHEAD: usize = 8 << 10;
 /// The fewest rows of a run, on average.
 const RUN: usize = 16;
 /// After so many rows it is looked whether the runs are long enough.
@@ -140,7 +137,7 @@ impl<T: Element> Runs<'_, T> {
         let columns: [&[T]; L] = std::array::from_fn(|j| &self.x[self.a.idx.at(first + j)..][..out.len()]);
         for ((tile, out), values) in out.chunks_mut(TILE).enumerate().zip(values.chunks(TILE)) {
             let row = tile * TILE;
-            prefetch_row(self.values, first + row * L + AHEAD / size_of::<T>(), TILE * L);
+            fetch_ahead(self.values, first + row * L, TILE * L);
             let columns = columns.map(|column| &column[row..][..out.len()]);
             for (k, (out, values)) in out.iter_mut().zip(values).enumerate() {
                 *out = short_sum(std::array::from_fn::<_, L, _>(|j| T::mul(values[j].widen(), columns[j][k].widen())));

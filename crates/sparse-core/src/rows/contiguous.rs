@@ -9,7 +9,7 @@ use crate::element::Ids;
 use crate::element::Lanes;
 use crate::reducer::V;
 use crate::shares::{Share, run, shares, sum};
-use crate::source::prefetch;
+use crate::source::{fetch_ahead, prefetch};
 use crate::sums::{Total, parts};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -57,6 +57,11 @@ impl<T: Element> WithSimd for ContiguousSums<'_, T> {
             ptr.read(start, ends);
             for ((out, &low), &high) in out.iter_mut().zip(&*ends).zip(&ends[1..]) {
                 prefetch(values, low.wrapping_add(AHEAD));
+                // Of shorter ones one line is all, and of smaller values the additions take longer than the memory.
+                let length = high.wrapping_sub(low);
+                if size_of::<T>() == 8 && length > LANES {
+                    fetch_ahead(values, low, length.min(WHOLE));
+                }
                 *out = T::narrow(segment::<T, S>(simd, values, low, high));
             }
         }

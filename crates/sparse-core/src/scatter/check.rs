@@ -1,6 +1,8 @@
 //! Validation of an index along an axis. All of it is checked before anything is written.
 
+use crate::source::fetched_tiles;
 use crate::{Index, Result, SparseError, par};
+use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 /// Checks that every index is in `[-size, size)`.
@@ -13,9 +15,9 @@ pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index
     let low = -end;
     let arch = pulp::Arch::new();
     let bad = par::find_first(index.len().div_ceil(CHUNK), &|c| {
-        let chunk = &index[c * CHUNK..index.len().min((c + 1) * CHUNK)];
-        let all = arch.dispatch(AllWithin { index: chunk, low, size: end });
-        if all { None } else { chunk.iter().position(|&x| !within(x, low, end)).map(|p| c * CHUNK + p) }
+        let own = c * CHUNK..index.len().min((c + 1) * CHUNK);
+        let all = arch.dispatch(AllWithin { index, own: own.clone(), low, size: end });
+        if all { None } else { index[own].iter().position(|&x| !within(x, low, end)).map(|p| c * CHUNK + p) }
     });
     match bad {
         None => Ok(()),
@@ -30,9 +32,13 @@ fn within<I: Index>(x: I, low: i64, size: i64) -> bool {
     (x.to_i64() >= low) & (x.to_i64() < size)
 }
 
-/// Whether all indices are in `[low, size)`. There is no early exit, so that the loop is vectorised.
+/// Indices that are checked before others further on are fetched.
+const TILE: usize = 512;
+
+/// Whether all indices of a range are in `[low, size)`. There is no early exit, so that the loop is vectorised.
 struct AllWithin<'a, I> {
     index: &'a [I],
+    own: Range<usize>,
     low: i64,
     size: i64,
 }
@@ -42,7 +48,9 @@ impl<I: Index> WithSimd for AllWithin<'_, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> bool {
-        self.index.iter().fold(true, |all, &x| all & within(x, self.low, self.size))
+        let Self { index, own, low, size } = self;
+        fetched_tiles(index, own, TILE)
+            .fold(true, |all, tile| index[tile].iter().fold(all, |all, &x| all & within(x, low, size)))
     }
 }
 
