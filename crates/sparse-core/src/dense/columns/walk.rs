@@ -1,7 +1,7 @@
 //! The walk of a pass.
 
 use super::dots::{LANES, add_products, totals};
-use super::{Column, ColumnPass, ColumnStep, Kept, MOST};
+use super::pass::{Column, ColumnPass, ColumnStep, Kept, MOST};
 use crate::memory::unwritten;
 use crate::par::{self, split_mut};
 use crate::source::prefetch_row;
