@@ -124,7 +124,7 @@ pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
 
 /// How many bytes of a list that is read in order are on their way. The hardware fetches too little of it where there
 /// is little else to do, or where there are several lists. Measured on Zen 5: 4 and 16 KB are as good.
-const AHEAD: usize = 8 << 10;
+pub(crate) const AHEAD: usize = 8 << 10;
 
 /// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later, but
 /// nothing of a list that stays in the second-level cache.

@@ -39,10 +39,10 @@ fn in_blocks<T: Plain>(
     alone: bool,
     change: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
-    let len = out.len();
+    let (len, far) = (out.len(), size_of_val(out) > NEAR);
     assert!(source.is_none_or(|source| source.len() == len), "the source must have as many elements as the result");
     let ranges = par::even(len.div_ceil(block), block);
-    let fetched = alone && len * size_of::<T>() > NEAR;
+    let fetched = alone && far;
     par::for_pieces(&ranges, out, &|r| (r.end * block).min(len) - r.start * block, &|range, mut rest| {
         for k in range {
             let out = rest.split_off_mut(..block.min(rest.len())).expect("a block is within the rest");

@@ -8,7 +8,7 @@ use super::compressed::{Compressed, View};
 use super::spmv::short_sum;
 use crate::epilogue::Epilogue;
 use crate::par::{self, split_mut};
-use crate::source::fetch_ahead;
+use crate::source::{AHEAD, prefetch_row};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -137,7 +137,7 @@ impl<T: Element> Runs<'_, T> {
         let columns: [&[T]; L] = std::array::from_fn(|j| &self.x[self.a.idx.at(first + j)..][..out.len()]);
         for ((tile, out), values) in out.chunks_mut(TILE).enumerate().zip(values.chunks(TILE)) {
             let row = tile * TILE;
-            fetch_ahead(self.values, first + row * L, TILE * L);
+            prefetch_row(self.values, first + row * L + AHEAD / size_of::<T>(), TILE * L);
             let columns = columns.map(|column| &column[row..][..out.len()]);
             for (k, (out, values)) in out.iter_mut().zip(values).enumerate() {
                 *out = short_sum(std::array::from_fn::<_, L, _>(|j| T::mul(values[j].widen(), columns[j][k].widen())));
