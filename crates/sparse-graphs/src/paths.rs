@@ -94,8 +94,9 @@ impl ShortestPaths {
 ///
 /// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a source that is no node; `fill_mismatch`
 /// for another fill than zero or undefined; `invalid` that names the edge for a weight that is NaN or negatively
-/// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources; one that
-/// rounding cannot tell from 0 may count as 0, from one source as from several); `overflow` for 2^32 nodes or more.
+/// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources). A cycle
+/// that rounding cannot tell from 0 may be such a cycle from one source and none from several. `overflow` for 2^32
+/// nodes or more.
 #[or_panic]
 pub fn try_shortest_paths(adjacency: &CsrTensor<2>, sources: &[usize]) -> Result<ShortestPaths> {
     try_shortest_paths_within(adjacency, sources, f64::INFINITY)

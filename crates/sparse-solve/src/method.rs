@@ -19,7 +19,7 @@ pub enum Method {
     /// Conjugate gradients (Hestenes and Stiefel 1952). Of a matrix that is not symmetric a solution may be found, but
     /// no gradient: that is an error if something is tracked.
     Cg,
-    /// Minimal residuals (Paige and Saunders 1975). No gradient of a matrix that is not symmetric, as of `Cg`.
+    /// Minimal residuals (Paige and Saunders 1975). No gradient of a matrix that is not symmetric, as with `Cg`.
     Minres,
     /// Stabilised bi-conjugate gradients (van der Vorst 1992).
     BiCgStab,

@@ -43,7 +43,8 @@ pub struct Report {
     /// The true residual of each column of each system, by the size of its right-hand side: `|b - A x| / |b|`; of least
     /// squares the smaller one of `|A^T r| / max(|A^T b|, |A| |r|)` and `|r| / |b|`, with `r = b - A x`.
     pub residuals: Vec<f64>,
-    /// The iterations at which the device was read, with the largest residual by the size of its right-hand side.
+    /// The iterations at which the device was read, with the largest residual by the size of its right-hand side
+    /// among the columns that have not broken down.
     pub history: Vec<(usize, f64)>,
     /// How long it took; 0 in a browser, which has no such clock.
     pub time: Duration,

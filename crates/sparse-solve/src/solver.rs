@@ -28,15 +28,16 @@ use std::time::{Duration, Instant};
 /// gradient of `-(d b)^T A x` at the solution: of a sparse matrix at its stored elements (SDDMM). So memory does not
 /// grow with the iterations: `O(nnz + n F)`. `Cg` and `Minres` take `A` as symmetric there too; each stored element
 /// gets its own gradient. So if something is tracked they compare `x^T A y` and `y^T A x` of two random vectors in each
-/// system: it is an error if they differ by more than rounding and, of elements, about ten times `relative`. Of least
-/// squares `d b = (A^T)^+ d x`, and `A` has a second term, with one more solve by `Lsmr` (Golub and Pereyra 1973); both
-/// hold where `A` has full rank. Of a singular square matrix there is no gradient: the second solve has in general no
-/// solution. A gradient that is not finite gives NaN.
+/// system. It is an error if they differ by more than rounding, or elements by about ten times `relative`, at most a
+/// hundredth. A difference in a few rows of many may not be seen. Of least squares `d b = (A^T)^+ d x`, and `A` has a
+/// second term, with one more solve by `Lsmr` (Golub and Pereyra 1973); both hold where `A` has full rank. Of a
+/// singular square matrix there is no gradient: the second solve has in general no solution. A gradient that is not
+/// finite gives NaN.
 ///
 /// Cost of an iteration: the products of [`Method`], a few passes over its vectors, and a read of the device every
-/// `check_every` iterations. Besides, a solve has a product and two reads at its begin, and a product and a read at its
+/// `check_every` iterations. Besides, a solve has a product and two reads at its start, and a product and a read at its
 /// end, for the true residual, and wherever a method begins anew. A start takes a product and a read more. If something
-/// is tracked there is one more product, and of `Cg` and `Minres` a product with two columns and a read.
+/// is tracked there is one more product, and of `Cg` and `Minres` there are two more and a read.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -63,8 +64,8 @@ pub struct SolverConfig {
     #[config(default = 0.0)]
     pub absolute: f64,
     /// The most iterations, in the backward pass too. The default is ten times the larger number of rows and columns of
-    /// one system. After a start, which the solve in the backward pass has not, that one may take the default number if
-    /// it is larger.
+    /// one system. With a start, the solve in the backward pass may take the default number if that is larger, since
+    /// it begins from zero.
     pub max_iterations: Option<usize>,
     /// How many iterations pass between two reads of the device. The default is 1 on a CPU and 10 on a GPU.
     pub check_every: Option<usize>,

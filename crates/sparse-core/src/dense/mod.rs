@@ -30,8 +30,8 @@ const BLOCK: usize = 2048;
 /// Runs `change(k, piece)` for pieces of `block` elements of `out`; the last may be shorter. Before that, piece `k` is
 /// copied from `source`, if there is one; otherwise `out` is changed in place.
 ///
-/// `alone` says that `change` reads no other list. Then the next piece of `out` is fetched first, for stores that miss
-/// the cache wait: that takes a tenth to a quarter off. With another list it adds a twentieth.
+/// `alone` says that `change` reads no other list. Then the next piece of `out` is fetched first, because a store
+/// that misses the cache stalls: that takes a tenth to a quarter off. With another list it adds a twentieth.
 fn in_blocks<T: Plain>(
     source: Option<&[T]>,
     out: &mut [T],

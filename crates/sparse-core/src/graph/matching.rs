@@ -34,8 +34,8 @@ pub fn maximum_matching(ptr: Ids<'_>, idx: Ids<'_>, columns: usize) -> Vec<i64> 
     of_row.into_iter().map(|column| if column == FREE { -1 } else { column as i64 }).collect()
 }
 
-/// The distance of each row from a free one on paths that alternate between other and matched elements, as far as the
-/// nearest rows beside a free column, and theirs; `None` if no such path ends at one.
+/// The distance of each row from a free one on paths that alternate between other and matched elements. Returns the
+/// smallest distance of a row with a free column, if there is one: rows further on are not searched.
 fn layers(ptr: Ids<'_>, idx: Ids<'_>, of_row: &[usize], of_column: &[usize], level: &mut [usize]) -> Option<usize> {
     let mut open: VecDeque<usize> = (0..of_row.len()).filter(|&row| of_row[row] == FREE).collect();
     level.fill(FREE);

@@ -15,9 +15,7 @@ pub struct NegativeCycle(pub usize);
 ///
 /// Without negative weights: Dijkstra's algorithm with a radix heap, `O(edges)` a source but for the heap's 64 steps.
 /// With them: one source by [`bellman_ford`], several by Johnson's algorithm, which finds a potential by Bellman-Ford
-/// first. Where rounding sends paths from one source round a cycle, Johnson's algorithm judges it too: a cycle is
-/// refused only if no potential makes its weights 0 or more, in rounded numbers. Sources are computed in parallel. They
-/// are in range and may repeat. There are fewer than 2^32 nodes.
+/// first. Sources are computed in parallel. They are in range and may repeat. There are fewer than 2^32 nodes.
 ///
 /// Sources: Dijkstra 1959; Johnson, *Efficient algorithms for shortest paths in sparse networks*, JACM 1977.
 pub fn shortest_paths(
@@ -32,18 +30,12 @@ pub fn shortest_paths(
         return Ok(Paths::default());
     }
     let negative = weights.iter().any(|&weight| weight < 0.0);
-    let mut refused = None;
     if negative && sources.len() == 1 {
-        match bellman_ford(ptr, idx, weights, Some(sources[0] as usize)) {
-            Ok(mut one) => {
-                cut(&mut one.distances, &one.via, limit);
-                return Ok(one);
-            }
-            Err(cycle) => refused = Some(cycle),
-        }
+        let mut one = bellman_ford(ptr, idx, weights, Some(sources[0] as usize))?;
+        cut(&mut one.distances, &one.via, limit);
+        return Ok(one);
     }
-    let all = negative.then(|| bellman_ford(ptr, idx, weights, None)).transpose();
-    let potential = all.map_err(|cycle| refused.unwrap_or(cycle))?.map(|all| all.distances);
+    let potential = negative.then(|| bellman_ford(ptr, idx, weights, None)).transpose()?.map(|all| all.distances);
     let edges = match &potential {
         None => edges(ptr, idx, weights, &|_, _| 0.0),
         Some(potential) => edges(ptr, idx, weights, &|row, end| potential[row] - potential[end]),

@@ -81,7 +81,7 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 }
 
 impl<T: Element, I: Index> Samples<'_, T, I> {
-    /// Of one column: a plain loop, whose reads wait for nothing.
+    /// Of one column: a loop without prefetches, since no read depends on another one.
     #[inline(always)]
     fn products(self) {
         let Self { rows, cols, x, y, out, .. } = self;

@@ -103,7 +103,10 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
             let vectors =
                 std::array::from_fn(|own| job.vectors.get(own).map_or(&[][..], |column| &column.list()[at.clone()]));
             let ahead = std::array::from_fn(|own| {
-                job.vectors.get(own).map_or(&[][..], |column| column.list().get(at.end..at.end + len).unwrap_or(&[]))
+                job.vectors.get(own).map_or(&[][..], |column| {
+                    let list = column.list();
+                    &list[at.end..list.len().min(at.end + len)]
+                })
             });
             let sums = &mut job.sums[k * dots..][..dots];
             let count = job.vectors.len();

@@ -44,7 +44,7 @@ pub struct Sizes {
     tiles: usize,
 }
 
-/// A column of a tile and a slice of its rows, which a unit takes, and the number of what is left of its cube.
+/// The slice of the rows and the column that a unit takes, and the number of its cube among those of the tile.
 #[derive(CubeType, Clone, Copy)]
 struct Place {
     slice: usize,
