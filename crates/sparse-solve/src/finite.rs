@@ -11,12 +11,14 @@ use sparse_ops::{SparseError, SparseTensor};
 /// its batch, if there are others.
 pub fn not_finite(op: &'static str, what: &str, x: &Vectors, first: Option<usize>) -> SparseError {
     let [_, rows, width] = x.dims();
-    let found = first_of(read_data(x.clone()));
-    let place = found.map(|at| {
-        let column = (width > 1).then_some(at % width);
-        place(Some(at / width % rows), column, first.map(|first| first + at / width / rows))
-    });
+    let place = first_of(read_data(x.clone())).map(|at| place_of(at, [rows, width], first));
     told(op, what, &place.unwrap_or_default())
+}
+
+/// Where number `at` of systems of `rows` rows and `width` columns is.
+pub fn place_of(at: usize, [rows, width]: [usize; 2], first: Option<usize>) -> String {
+    let column = (width > 1).then_some(at % width);
+    place(Some(at / width % rows), column, first.map(|first| first + at / width / rows))
 }
 
 pub fn is_finite(x: &Vectors) -> bool {

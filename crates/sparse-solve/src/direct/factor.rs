@@ -6,8 +6,7 @@ use super::host::{each, numbers};
 use super::kind::Factorization;
 use super::structure::{Source, Structure, sizes_of};
 use super::system::{Place, System};
-use crate::finite::told;
-use crate::report::place;
+use crate::finite::{place_of, told};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, Parts, same_elements};
@@ -173,8 +172,7 @@ impl Factor {
         let b = b.reshape(Exact([systems * rows, width]));
         let list = numbers(b.clone().inner());
         if let Some(at) = list.iter().position(|number| !number.is_finite()) {
-            let (column, system) = ((width > 1).then_some(at % width), at / width / rows);
-            let place = place(Some(at / width % rows), column, self.core.batched.then_some(system));
+            let place = place_of(at, [rows, width], self.core.batched.then_some(0));
             return Err(told(op, "the numbers of the right-hand side", &place));
         }
         Ok(self.solved(b, &list, transposed).reshape(Exact(out_dims)))
