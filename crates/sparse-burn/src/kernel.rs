@@ -17,7 +17,8 @@
 
 use crate::backend::{Kernel, SparseBackend};
 use crate::host_tensor::HostTensor;
-use crate::kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, Sent};
+use crate::kernel_args::{IntoArg, KernelValue, Kind, Of, Sent};
+use crate::kernel_views::{Epilogue, PatternArrays, Put, RowsView};
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};

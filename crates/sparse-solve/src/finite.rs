@@ -7,12 +7,12 @@ use sparse_ops::extend::{Parts, along, read_data};
 use sparse_ops::pattern::Pattern;
 use sparse_ops::{SparseError, SparseTensor};
 
-/// That `what` must be finite, and where its first number is that is not. `first` is the number of the first system in
-/// its batch, if there are others.
+/// That `what` must be finite, and where its first number is that is not, or that they are too large. `first` is the
+/// number of the first system in its batch, if there are others.
 pub fn not_finite(op: &'static str, what: &str, x: &Vectors, first: Option<usize>) -> SparseError {
     let [_, rows, width] = x.dims();
     let place = first_of(read_data(x.clone())).map(|at| place_of(at, [rows, width], first));
-    told(op, what, &place.unwrap_or_default())
+    place.map_or_else(|| too_large(op, what), |place| told(op, what, &place))
 }
 
 /// Where number `at` of systems of `rows` rows and `width` columns is.
@@ -33,7 +33,13 @@ pub fn not_finite_element<P: Pattern>(op: &'static str, a: &SparseTensor<P, 2>) 
         let [row, column] = [0, 1].map(|dim| end(dim).map(|end| end as usize));
         place(row, column, None)
     });
-    told(op, "the numbers of the matrix", &place.unwrap_or_default())
+    let what = "the numbers of the matrix";
+    place.map_or_else(|| too_large(op, what), |place| told(op, what, &place))
+}
+
+/// The error of finite numbers whose sums or products are not.
+fn too_large(op: &'static str, what: &str) -> SparseError {
+    SparseError::invalid(op, format!("{what} must not be so large that their sums or products are not finite"))
 }
 
 /// The error of `what` at a place.

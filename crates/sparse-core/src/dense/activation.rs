@@ -1,6 +1,6 @@
 //! Activations that do not change numbers above zero, and their gradients.
 
-use super::{BLOCK, in_blocks};
+use super::{BLOCK, Reads, in_blocks};
 use crate::{Float, simd};
 use pulp::{Simd, WithSimd};
 
@@ -25,7 +25,7 @@ pub enum Activation {
 ///
 /// When lengths disagree.
 pub fn activate<T: Float>(values: Option<&[T]>, out: &mut [T], how: Activation) {
-    in_blocks(values, out, BLOCK, true, &|_, list| match how {
+    in_blocks(values, out, BLOCK, Reads::Piece, &|_, list| match how {
         Activation::Elu { alpha } => {
             let alpha = T::nearest(alpha);
             below(list, |x| T::mul(alpha, T::exp_m1(x)));
@@ -46,7 +46,7 @@ pub fn activate<T: Float>(values: Option<&[T]>, out: &mut [T], how: Activation) 
 /// When lengths disagree.
 pub fn activate_backward<T: Float>(x: &[T], grad: Option<&[T]>, d_x: &mut [T], how: Activation) {
     assert_eq!(x.len(), d_x.len(), "activate_backward: the gradient must have as many elements as the numbers");
-    in_blocks(grad, d_x, BLOCK, false, &|k, grad| {
+    in_blocks(grad, d_x, BLOCK, Reads::OtherLists, &|k, grad| {
         let x = &x[k * BLOCK..][..grad.len()];
         match how {
             Activation::Elu { alpha } => {

@@ -1,6 +1,6 @@
 //! Dropout.
 
-use super::{BLOCK, in_blocks};
+use super::{BLOCK, Reads, in_blocks};
 use crate::random::Stream;
 use crate::{Float, simd};
 use pulp::{Simd, WithSimd};
@@ -28,7 +28,7 @@ const GROUP: usize = 64;
 /// When lengths disagree, or the probability is outside `[0, 1)`.
 pub fn dropout<T: Float>(values: Option<&[T]>, out: &mut [T], rule: Dropout) {
     let stream = rule.stream();
-    in_blocks(values, out, BLOCK, true, &|k, list| simd::on_any(Dropping::new(&stream, rule, k * BLOCK, list)));
+    in_blocks(values, out, BLOCK, Reads::Piece, &|k, list| simd::on_any(Dropping::new(&stream, rule, k * BLOCK, list)));
 }
 
 /// [`dropout`] of the values from place `start` on, in place and on this thread.

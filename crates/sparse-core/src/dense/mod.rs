@@ -27,22 +27,29 @@ use crate::{Plain, par};
 /// Elements that are changed while they are in the first-level cache.
 const BLOCK: usize = 2048;
 
+/// What a change of a piece reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Piece,
+    OtherLists,
+}
+
 /// Runs `change(k, piece)` for pieces of `block` elements of `out`; the last may be shorter. Before that, piece `k` is
 /// copied from `source`, if there is one; otherwise `out` is changed in place.
 ///
-/// `alone` says that `change` reads no other list. Then the next piece of `out` is fetched first, because a store
-/// that misses the cache stalls: that takes a tenth to a quarter off. With another list it adds a twentieth.
+/// Where `change` reads no other list, the next piece of `out` is fetched first, because a store that misses the cache
+/// stalls: that takes a tenth to a quarter off. With another list it adds a twentieth.
 fn in_blocks<T: Plain>(
     source: Option<&[T]>,
     out: &mut [T],
     block: usize,
-    alone: bool,
+    reads: Reads,
     change: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
     let (len, far) = (out.len(), size_of_val(out) > NEAR);
     assert!(source.is_none_or(|source| source.len() == len), "the source must have as many elements as the result");
     let ranges = par::even(len.div_ceil(block), block);
-    let fetched = alone && far;
+    let fetched = reads == Reads::Piece && far;
     par::for_pieces(&ranges, out, &|r| (r.end * block).min(len) - r.start * block, &|range, mut rest| {
         for k in range {
             let out = rest.split_off_mut(..block.min(rest.len())).expect("a block is within the rest");

@@ -1,6 +1,6 @@
 //! ReLU of dense rows with a bias, and the gradient of ReLU.
 
-use super::{BLOCK, in_blocks};
+use super::{BLOCK, Reads, in_blocks};
 use crate::{Element, Epilogue, Float};
 
 /// Adds a bias to rows of `width` elements, and applies ReLU, as the epilogue says. `out` gets the results of `values`;
@@ -16,7 +16,7 @@ pub fn bias_relu<T: Float>(values: Option<&[T]>, out: &mut [T], width: usize, th
     );
     assert!(out.len().is_multiple_of(width), "bias_relu: the result must hold whole rows");
     if !out.is_empty() {
-        in_blocks(values, out, (BLOCK / width).max(1) * width, true, &|_, rows| then.apply(rows, width));
+        in_blocks(values, out, (BLOCK / width).max(1) * width, Reads::Piece, &|_, rows| then.apply(rows, width));
     }
 }
 
@@ -28,7 +28,7 @@ pub fn bias_relu<T: Float>(values: Option<&[T]>, out: &mut [T], width: usize, th
 /// When lengths disagree.
 pub fn relu_backward<T: Float>(out: &[T], grad: Option<&[T]>, d_out: &mut [T]) {
     assert_eq!(out.len(), d_out.len(), "relu_backward: the gradient must have as many elements as the result");
-    in_blocks(grad, d_out, BLOCK, false, &|k, grad| mask(&out[k * BLOCK..][..grad.len()], grad));
+    in_blocks(grad, d_out, BLOCK, Reads::OtherLists, &|k, grad| mask(&out[k * BLOCK..][..grad.len()], grad));
 }
 
 #[inline(never)]

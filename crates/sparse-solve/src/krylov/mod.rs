@@ -28,7 +28,7 @@ use burn::tensor::{Bool, Tensor, TensorData};
 pub use problem::{Outcome, Problem};
 use sparse_ops::Result;
 use system::{Point, System};
-use vectors::{Vectors, choose, evened, indicator, largest, norm, read, spoiled};
+use vectors::{Vectors, choose, evened, indicator, largest, read, spoiled};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
 
 pub fn run(method: &Method, problem: Problem<'_>, progress: Option<Progress<'_>>) -> Result<Outcome> {
@@ -56,7 +56,8 @@ fn sweeps(
 
     let origin = Tensor::zeros([systems, a.dims()[1] / systems, width], (&b.device(), b.dtype()));
     let mut point = system.point_of(origin, b.clone())?;
-    let [sizes, lengths, scales] = read([&norm(&point.normal), &norm(&b), &scale]);
+    let [size, length] = system.norms(&point);
+    let [sizes, lengths, scales] = read([&size, &length, &scale]);
     // A number of `b` may be in a row without elements, which has no part in `A^T b`.
     check_finite(sizes.iter().chain(&lengths), "the numbers of the right-hand side", right, first)?;
     let goal = |at: usize| {
@@ -76,7 +77,8 @@ fn sweeps(
         // So may a number of the start be in a column without elements.
         let spoiled = spoiled(&x);
         point = system.point(&b, x)?;
-        let [residuals, lengths, spoiled] = read([&norm(&point.normal), &norm(&point.residual), &spoiled]);
+        let [residual, length] = system.norms(&point);
+        let [residuals, lengths, spoiled] = read([&residual, &length, &spoiled]);
         check_finite(residuals.iter().chain(&spoiled), "the numbers of the start", start, first)?;
         at = columns(&residuals, Some(&lengths));
     }
@@ -117,7 +119,8 @@ fn sweeps(
         }?;
         let next = system.point(&b, next)?;
         let spoiled = system.spoiled(&next.x, &scale);
-        let [residuals, lengths, spoiled] = read([&norm(&next.normal), &norm(&next.residual), &spoiled]);
+        let [residual, length] = system.norms(&next);
+        let [residuals, lengths, spoiled] = read([&residual, &length, &spoiled]);
         let now = columns(&residuals, Some(&lengths));
         // A cycle that was cut off may gain little, and the next one more; a sweep that took itself for solved not.
         let (share, more) = match watch.full {

@@ -173,6 +173,13 @@ impl<'a> System<'a> {
         Ok(Point { x, residual, normal })
     }
 
+    /// The residual of each column, and of least squares `|b - A x|`; else the first again.
+    pub fn norms(&self, point: &Point) -> [Numbers; 2] {
+        let residual = norm(&point.normal);
+        let length = if self.least_squares { norm(&point.residual) } else { residual.clone() };
+        [residual, length]
+    }
+
     /// From the user's solution to that of the divided matrix and the right-hand side divided by `scale`, and back.
     pub fn scaled(&self, x: Vectors, scale: &Numbers) -> Vectors {
         self.times(x / scale.clone())

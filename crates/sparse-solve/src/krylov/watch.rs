@@ -151,7 +151,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Whether a sweep ends: each column seems solved or is not finite, or the iterations are over. One that broke down
-    /// does not end the sweep of others; it stays where that began.
+    /// does not end the sweep of others: it stays where that began, and begins again when they are done.
     pub fn judge(&mut self, columns: &[Column]) -> bool {
         let finite = |column: &Column| column.residual.is_finite();
         if !columns.iter().any(finite) {

@@ -52,6 +52,19 @@ fn in_a_start_at_a_column_without_elements() {
     told(result, "invalid", "the numbers of the start must be finite, got others in row 1");
 }
 
+/// Finite numbers whose sums or products have no float.
+#[test]
+fn too_large_for_their_sums() {
+    let what = "must not be so large that their sums or products are not finite";
+    let a = CsrTensor::<2>::from_dense(dense(&[1.0, 0.0, 0.0, 1.0], [2, 2], DType::F32));
+    let tensor = |list: &[f64]| dense::<1>(list, [2], DType::F32);
+    let start = Hints { start: Some(tensor(&[1e30, 0.0])), ..Hints::default() };
+    let result = SolverConfig::new(Method::Cg).try_solve_with(&a, tensor(&[1e-10, 1e-10]), start);
+    told(result, "invalid", &format!("the numbers of the start {what}"));
+    let large = matrix([[1e308, 1e308], [1e308, 1e308]]);
+    told(try_polynomial(&large, 3), "invalid", &format!("the numbers of the matrix {what}"));
+}
+
 #[test]
 fn everywhere_with_its_row() {
     let good = matrix([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]]);

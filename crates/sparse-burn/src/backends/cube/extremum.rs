@@ -10,7 +10,7 @@ use super::reduce::{Combine, combine_rows, multiplies};
 use super::sddmm::sampled;
 use crate::backend::Gpu;
 use crate::kernel::{ExtremumColsBackward, ExtremumRowsBackward, SpmmExtremum};
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::Term;
 

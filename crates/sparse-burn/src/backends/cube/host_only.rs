@@ -9,7 +9,7 @@ use crate::kernel::{
     Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, ReluBackward, SampledExtremum,
     SampledExtremumBackward, ShiftRows, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward,
 };
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::{Result, ShiftedRows, TrianglePlan};
 

@@ -16,7 +16,7 @@ use super::launch::{
 };
 use crate::backend::Gpu;
 use crate::kernel::{Sddmm, Spmm, SpmmBackward};
-use crate::kernel_args::Epilogue;
+use crate::kernel_views::Epilogue;
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;

@@ -7,7 +7,7 @@ use crate::kernel::{
     SortTriangle, Spgemm, SpgemmExtremum, SpgemmExtremumBackward, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm,
     SpmmBackward,
 };
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynCompressed, DynScores};
 use sparse_core::{ProductPlan, Result, ShiftedRows, TrianglePlan};

@@ -3,7 +3,7 @@
 use super::{coordinates, list, optional};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{Concat, ConcatPatterns, Locate, Merge, UnionZip, ZipRows};
-use crate::kernel_args::PatternArrays;
+use crate::kernel_views::PatternArrays;
 use crate::options::{ConcatAxis, MergeRule};
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, Bits, DynMerged, Ids};

@@ -3,7 +3,7 @@
 use super::{elements_mut, list};
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
-use crate::kernel_args::Put;
+use crate::kernel_views::Put;
 use crate::options::PutTarget;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynRecorded, IdVec, Ids};

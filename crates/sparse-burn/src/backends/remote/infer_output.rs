@@ -5,7 +5,7 @@
 
 use crate::codec::Meta;
 use crate::kernel::*;
-use crate::kernel_args::{PatternArrays, RowsView};
+use crate::kernel_views::{PatternArrays, RowsView};
 use crate::options::PutTarget;
 use burn::tensor::DType;
 use sparse_core::{ProductPlan, ShiftedRows, TrianglePlan, records};

@@ -9,8 +9,8 @@ use crate::sums::BLOCK;
 use crate::{Element, Float, simd};
 use pulp::{Simd, WithSimd};
 
-/// Numbers of a block, at most, of wide rows.
-const NEAR: usize = 1 << 14;
+/// Numbers of a block of wide rows, at most.
+const WIDE_BLOCK: usize = 1 << 14;
 
 /// The lengths of some lists.
 fn lengths<L>(lists: &[L], len: impl Fn(&L) -> usize) -> Vec<usize> {
@@ -35,7 +35,7 @@ pub fn column_pass<T: Float + Element<Acc = T>>(
     pass.check(&lengths(&vectors, |own| own.list().len()), &lengths(scales, |own| own.len()), dims);
     let [systems, rows, width] = dims;
     let (own, lanes) = (rows * width, width * LANES.div_ceil(width.max(1)));
-    let size = (lanes * BLOCK.min(NEAR / lanes.max(1)).max(1)).min(own).max(1);
+    let size = (lanes * BLOCK.min(WIDE_BLOCK / lanes.max(1)).max(1)).min(own).max(1);
     // Blocks of a system, and where each of all begins and ends.
     let blocks = own.div_ceil(size);
     let span = |block: usize| {

@@ -18,7 +18,7 @@ use super::launch::{
 use super::sort::group_by;
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{CheckIndices, PutRows};
-use crate::kernel_args::Put;
+use crate::kernel_views::Put;
 use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::Int;

@@ -35,7 +35,7 @@ use super::rows::{move_rows, swap_rows};
 use super::sort::compress;
 use crate::backend::Gpu;
 use crate::kernel::{PlaceRows, SegmentSum, Spmm};
-use crate::kernel_args::{Epilogue, RowsView};
+use crate::kernel_views::{Epilogue, RowsView};
 use burn::backend::ops::FloatTensorOps;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};

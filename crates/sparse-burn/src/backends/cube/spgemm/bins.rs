@@ -3,7 +3,7 @@
 use super::super::forced;
 use super::super::hardware::Hardware;
 use super::super::launch::{arg, count, empty, hardware, launch, stored};
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
 

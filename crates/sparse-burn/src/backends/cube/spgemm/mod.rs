@@ -64,7 +64,7 @@ use super::fallback::supported;
 use super::launch::{count, flat, holds, runs};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues};
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use bins::{Lists, Matrix};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;

@@ -7,7 +7,7 @@ use super::super::sort::expand_ptr;
 use super::search::{count_before, indices};
 use crate::backend::Gpu;
 use crate::kernel::{Concat, ConcatPatterns, MoveRows};
-use crate::kernel_args::PatternArrays;
+use crate::kernel_views::PatternArrays;
 use crate::options::ConcatAxis;
 use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_cubecl::CubeBackend;

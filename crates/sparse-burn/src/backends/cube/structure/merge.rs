@@ -6,7 +6,7 @@ use super::super::sort::scan;
 use super::search::{Side, elements, indices, merges, missing, positions, search};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{Merge, UnionZip, ZipRows};
-use crate::kernel_args::PatternArrays;
+use crate::kernel_views::PatternArrays;
 use crate::options::MergeRule;
 use burn_cubecl::tensor::CubeTensor;
 

@@ -5,7 +5,7 @@ use super::super::launch::{arg, count, empty, flat, holds, launch, number, runs,
 use super::super::sort::expand_ptr;
 use crate::backend::Gpu;
 use crate::kernel::Locate;
-use crate::kernel_args::PatternArrays;
+use crate::kernel_views::PatternArrays;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 

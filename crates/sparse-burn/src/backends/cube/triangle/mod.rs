@@ -19,7 +19,7 @@ use super::hardware::{Grid, Hardware};
 use super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{LevelTriangle, SolveTriangular};
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn_cubecl::cubecl::prelude::{Int, Numeric};
 use burn_cubecl::tensor::CubeTensor;
 use core::ops::Range;

@@ -3,7 +3,7 @@
 use super::super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
 use super::super::rows::move_rows;
 use super::bins::{Bin, Lists, Matrix, Problem, bins, is_wide, mean, pieces, shares, spans};
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 

@@ -7,7 +7,7 @@ use super::super::rows::follow;
 use super::super::sort::{expand_ptr, group_by, scan_to_ptr, sort};
 use super::super::structure::coalesce;
 use super::bins::{self, BINS, Bin, bins, is_wide, mean, room};
-use crate::kernel_args::RowsView;
+use crate::kernel_views::RowsView;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::narrow_limit;
