@@ -1,7 +1,7 @@
 //! Several shortest paths between two nodes, and trees of predecessors.
 
 use super::host::{HostRows, keep};
-use super::paths::{check_count, weights};
+use super::paths::{check_count, path_weights};
 use burn::tensor::{Int, Tensor, TensorData};
 use sparse_core::graph::{self, NegativeCycle, path_length};
 use sparse_macros::or_panic;
@@ -55,7 +55,7 @@ pub fn try_k_shortest_paths(
     check_ids(OP, &[source, target], nodes)?;
     check_count(OP, nodes)?;
     let rows = HostRows::of(adjacency.pattern());
-    let weights = weights(OP, adjacency, &rows)?;
+    let weights = path_weights(OP, adjacency, &rows)?;
     let found = graph::k_shortest_paths(rows.ptr(), rows.idx(), &weights, [source, target], count).map_err(
         |NegativeCycle(node)| {
             let message = format!("a cycle must not have a negative length, got one through node {node}");

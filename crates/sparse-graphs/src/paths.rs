@@ -1,7 +1,7 @@
 //! Shortest paths with weights, searches, and spanning trees.
 
 use super::host::{HostRows, keep, signed};
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{DType, Int, Tensor, TensorData};
 use sparse_core::graph::{self, NegativeCycle, Paths, row_of};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Erased, Parts, check_ids, check_square, ints, read_data, record};
@@ -95,8 +95,9 @@ impl ShortestPaths {
 /// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a source that is no node; `fill_mismatch`
 /// for another fill than zero or undefined; `invalid` that names the edge for a weight that is NaN or negatively
 /// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources). A cycle
-/// that rounding cannot tell from 0 may be such a cycle from one source and none from several. `overflow` for 2^32
-/// nodes or more.
+/// that rounding cannot tell from 0 may be such a cycle from one source and none from several. `invalid` too for a
+/// length that the dtype does not hold, with the node, and for negative weights with a sum near the least f64.
+/// `overflow` for 2^32 nodes or more.
 #[or_panic]
 pub fn try_shortest_paths(adjacency: &CsrTensor<2>, sources: &[usize]) -> Result<ShortestPaths> {
     try_shortest_paths_within(adjacency, sources, f64::INFINITY)
@@ -170,7 +171,7 @@ pub fn try_shortest_paths_by(
     }
     check_count(OP, nodes)?;
     let rows = HostRows::of(adjacency.pattern());
-    let weights = weights(OP, adjacency, &rows)?;
+    let weights = path_weights(OP, adjacency, &rows)?;
     let (ptr, idx, from) = (rows.ptr(), rows.idx(), signed(sources));
     let Paths { distances, via } = match method {
         PathMethod::Usual => {
@@ -190,9 +191,19 @@ pub fn try_shortest_paths_by(
     };
     let values = adjacency.rows();
     let (plain, dtype) = (values.device().inner(), values.dtype());
-    let reached = distances.iter().map(|distance| distance.is_finite()).collect();
+    let reached: Vec<bool> = distances.iter().map(|distance| distance.is_finite()).collect();
     let found = Arc::new(Found { rows, via, reached, nodes, edges: weights.len() });
-    let data = TensorData::new(distances, [sources.len(), nodes]).convert_dtype(dtype);
+    let whole = TensorData::new(distances, [sources.len(), nodes]);
+    let data = whole.clone().convert_dtype(dtype);
+    if dtype != DType::F64 {
+        let fits = |(length, there): (f64, &bool)| !there || length.is_finite();
+        if let Some(at) = data.clone().convert::<f64>().iter::<f64>().zip(&found.reached).position(|own| !fits(own)) {
+            let length = whole.iter::<f64>().nth(at).unwrap_or_default();
+            let (dtype, node) = (format!("{dtype:?}").to_lowercase(), at % nodes);
+            let message = format!("a length must fit {dtype}, got {length} to node {node}: use f32 or f64");
+            return Err(SparseError::invalid(OP, message));
+        }
+    }
     let distances = Tensor::<2>::from_data(data, (&plain, dtype));
     let distances = record(distances, [Erased::from(values)], found.clone(), |found, grad: Tensor<2>, _| {
         let options = (grad.device(), grad.dtype());
@@ -304,6 +315,19 @@ pub(super) fn weights(op: &'static str, adjacency: &CsrTensor<2>, rows: &HostRow
     match weights.iter().position(|weight| weight.is_nan() || *weight == f64::NEG_INFINITY) {
         None => Ok(weights),
         Some(at) => Err(bad_weight(op, "a weight must be a number", rows, &weights, at)),
+    }
+}
+
+/// The same, where lengths of paths and differences of potentials have a float, or are those of no path.
+pub(super) fn path_weights(op: &'static str, adjacency: &CsrTensor<2>, rows: &HostRows) -> Result<Vec<f64>> {
+    let weights = weights(op, adjacency, rows)?;
+    let least: f64 = weights.iter().filter(|weight| **weight < 0.0).sum();
+    match least < f64::MIN / 4.0 {
+        false => Ok(weights),
+        true => {
+            let message = format!("the sum of the negative weights must be far from the least float, got {least:e}");
+            Err(SparseError::invalid(op, message))
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve -- [SIDE] [amg] [cg] [batch] [direct] [lobpcg]`:
 //! without names all, without a peer only our own times. Each time is the median of three runs after one that is not
-//! counted; set-up and solve apart. The peers' residuals are checked.
+//! counted; set-up and solve apart. Residuals are checked, and that peers compute the same: the residual that a given
+//! number of iterations leaves, the length of a gradient, the sum of eigenvalues.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_tensor::CsrTensor;
@@ -36,8 +37,8 @@ fn measure<T>(mut f: impl FnMut() -> T) -> (f64, T) {
     (times[RUNS / 2], result)
 }
 
-/// Milliseconds by name, with a number beside: iterations.
-type Times = BTreeMap<String, (f64, f64)>;
+/// Milliseconds by name, iterations, and a number of what was computed.
+type Times = BTreeMap<String, [f64; 3]>;
 
 fn peers(side: usize, threads: usize) -> Times {
     let Some(python) = std::env::var_os("SPARSE_PEER_PYTHON") else { return Times::new() };
@@ -58,7 +59,7 @@ fn peers(side: usize, threads: usize) -> Times {
     let text = String::from_utf8(output.stdout).expect("text");
     let numbers = |line: &str| {
         let words: Vec<&str> = line.split('\t').collect();
-        (words[0].to_string(), (words[1].parse().expect("a number"), words[2].parse().expect("a number")))
+        (words[0].to_string(), [1, 2, 3].map(|at| words[at].parse().expect("a number")))
     };
     text.lines().map(numbers).collect()
 }
@@ -82,7 +83,7 @@ fn main() {
     let peers = peers(side, threads);
     let show = |name: &str, own: f64, iterations: Option<usize>| {
         let iterations = iterations.map_or(String::new(), |count| format!("{count} iterations"));
-        let peer = peers.get(name).map_or(String::new(), |(time, count)| {
+        let peer = peers.get(name).map_or(String::new(), |[time, count, _]| {
             let count = if *count > 0.0 { format!(" {count} iterations") } else { String::new() };
             format!("peer {time:>9.1} ms{count}   {:.2}x", time / own)
         });
@@ -90,8 +91,13 @@ fn main() {
     };
     let show_beside = |name: &str, peer: &str, own: f64| {
         let peer =
-            peers.get(peer).map_or(String::new(), |(time, _)| format!("{time:>9.1} ms {peer}   {:.2}x", time / own));
+            peers.get(peer).map_or(String::new(), |[time, ..]| format!("{time:>9.1} ms {peer}   {:.2}x", time / own));
         println!("{name:<24} {own:>9.1} ms {peer}");
+    };
+    let same = |peer: &str, own: f64, share: f64| {
+        if let Some([.., other]) = peers.get(peer) {
+            assert!((own / other - 1.0).abs() < share, "{peer}: ours is {own:e}, the peer's {other:e}");
+        }
     };
 
     if wanted("amg") {
@@ -111,7 +117,10 @@ fn main() {
         let column: Tensor<2> = b.clone().reshape([side * side, 1]);
         let (time, _) = measure(|| a.matmul(column.clone()));
         show("product", time, None);
-        let (cg, gradient) = cut_off(&a, &b, config.clone());
+        let ([cg, residual], [gradient, length]) = cut_off(&a, &b, config.clone());
+        same("Jacobi CG, cut off", residual, 1e-6);
+        same("torch-sla: Jacobi CG, cut off", residual, 1e-6);
+        same("torch-sla: forward and adjoint", length, 1e-6);
         show("Jacobi CG, cut off", cg, Some(STEPS));
         show_beside("the same", "torch-sla: Jacobi CG, cut off", cg);
         show_beside("forward and adjoint", "torch-sla: forward and adjoint", gradient);
@@ -129,30 +138,33 @@ fn main() {
         println!("{:<24} {faer:>9.1} ms of plain faer, {:.2}x", "", faer / ours);
     }
     if wanted("lobpcg") {
-        let (spectrum, iterations) = lobpcg(side / 2);
+        let ([spectrum, sum], iterations) = lobpcg(side / 2);
+        same("LOBPCG", sum, 1e-6);
         show("LOBPCG", spectrum, Some(iterations));
     }
 }
 
-/// Conjugate gradients that do not go to the end, which takes thousands; and the same with the gradients.
-fn cut_off(a: &CsrTensor<2>, b: &Tensor<1>, config: SolverConfig) -> (f64, f64) {
+/// Conjugate gradients that do not go to the end, which takes thousands, with the residual; and the same with the
+/// gradients, with the length of that of the right-hand side.
+fn cut_off(a: &CsrTensor<2>, b: &Tensor<1>, config: SolverConfig) -> ([f64; 2], [f64; 2]) {
     let config = config.with_max_iterations(Some(STEPS)).with_accept_unsolved(true);
     let preconditioner = jacobi(a);
     let solve = |a: &CsrTensor<2>, b: Tensor<1>| {
         let hints = Hints { preconditioner: Some(&preconditioner), ..Hints::default() };
-        config.try_solve_with(a, b, hints).unwrap().x
+        config.try_solve_with(a, b, hints).unwrap()
     };
-    let (forward, _) = measure(|| solve(a, b.clone()));
+    let (forward, solution) = measure(|| solve(a, b.clone()));
     let device = b.device().autodiff();
     let options = (&device, DType::F64);
     let side = a.dims()[0].isqrt();
     let a: CsrTensor<2> = laplacian(&[side, side], Boundary::Dirichlet, options).unwrap();
     let (a, b) = (a.require_grad(), Tensor::<1>::from_data(b.to_data(), options).require_grad());
-    let (both, _) = measure(|| {
-        let grads = solve(&a, b.clone()).sum().backward();
+    let (both, (_, gradient)) = measure(|| {
+        let grads = solve(&a, b.clone()).x.sum().backward();
         (a.grad(&grads).unwrap(), b.grad(&grads).unwrap())
     });
-    (forward, both)
+    let length = gradient.square().sum().into_scalar::<f64>().sqrt();
+    ([forward, solution.report.residuals[0]], [both, length])
 }
 
 /// 1,000 systems of 1,000 unknowns, each a Laplacian and a diagonal of its own.
@@ -191,8 +203,8 @@ fn cholesky() -> (f64, f64) {
     (ours, plain)
 }
 
-/// The 8 smallest eigenvalues of a grid, with multigrid.
-fn lobpcg(side: usize) -> (f64, usize) {
+/// The 8 smallest eigenvalues of a grid, with multigrid: time and sum.
+fn lobpcg(side: usize) -> ([f64; 2], usize) {
     let options = (&Device::flex(), DType::F64);
     let a: CsrTensor<2> = laplacian(&[side, side], Boundary::Dirichlet, options).unwrap();
     let amg = AmgConfig::new().setup(&a);
@@ -202,5 +214,5 @@ fn lobpcg(side: usize) -> (f64, usize) {
         let hints = SpectrumHints { preconditioner: Some(&amg), ..SpectrumHints::default() };
         config.try_solve_with(&a, hints).unwrap()
     });
-    (time, pairs.report.iterations)
+    ([time, pairs.values.sum().into_scalar::<f64>()], pairs.report.iterations)
 }

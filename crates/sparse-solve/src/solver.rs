@@ -87,10 +87,10 @@ impl SolverConfig {
     ///
     /// `shape_mismatch` if `a` is not square (least squares apart), or `b` does not fit; `unsupported_dtype`,
     /// `dtype_mismatch`, `device_mismatch`; those of the products; `invalid` for a tolerance that is no number from 0
-    /// on, if `Cg` sees that `a` is not positive definite, for numbers that are not finite, with the row, if something
-    /// is tracked and `a` has no transposed product for the gradient, or is not symmetric with `Cg` or `Minres`, or if
-    /// the tolerance is not reached: the message is the [`Report`], with the column and the system of the largest
-    /// residual.
+    /// on, if `Cg` sees that `a` is not positive definite (whatever is accepted), for numbers that are not finite, with
+    /// the row, if something is tracked and `a` or the preconditioner has no transposed product for the gradient (`Cg`
+    /// and `Minres` need none), or `a` is not symmetric with `Cg` or `Minres`, or if the tolerance is not reached: the
+    /// message is the [`Report`], with the column and the system of the largest residual.
     ///
     /// # Panics
     ///

@@ -1,9 +1,8 @@
 //! Shortest paths by delta-stepping: what Dijkstra's algorithm gives, bit for bit, and what is refused.
 
 use crate::algorithms::{floats, ints, kinds as refused};
-use crate::paths::{draws, graph, random};
-use burn::tensor::{Device, TensorData};
-use sparse_autograd::gradcheck;
+use crate::paths::{check_all, draws, graph, random};
+use burn::tensor::TensorData;
 use sparse_tensor::CooTensor;
 use sparse_tensor::data::*;
 
@@ -34,13 +33,12 @@ fn delta_stepping_gives_the_bits_of_dijkstra() {
 
 #[test]
 fn gradients_go_along_the_paths_that_delta_stepping_finds() {
-    let device = Device::flex().autodiff();
     let edges = random(3, 8, 30, false);
     // Sums that no two paths share.
     let weights = edges.iter().enumerate().map(|(k, edge)| edge.2 + 0.013 * ((k * k + 1) as f64).sqrt());
     let weights = TensorData::new(weights.collect::<Vec<_>>(), [edges.len()]);
     let ends: Vec<_> = edges.iter().map(|&(row, col, _)| (row, col)).collect();
-    gradcheck(&device, &[weights], |xs| {
+    check_all(&[weights], |xs| {
         let a = CooTensor::from_edges(&ends, xs[0].tensor::<1>(), 8).unwrap().to_csr();
         let found = shortest_paths_by(&a, &[0, 3, 3], NONE, by(None)).distances;
         let none = found.clone().is_inf();

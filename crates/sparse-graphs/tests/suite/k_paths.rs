@@ -1,9 +1,8 @@
 //! Several shortest paths, against all simple paths of small random graphs, and trees of predecessors.
 
 use crate::algorithms::floats;
-use crate::paths::{draws, graph, random};
+use crate::paths::{check_all, draws, graph, random};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
-use sparse_autograd::gradcheck;
 use sparse_tensor::CooTensor;
 use sparse_tensor::data::*;
 
@@ -57,7 +56,7 @@ fn all_simple_paths_in_order() {
 fn lengths_have_gradients() {
     let ends = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
     let weights = TensorData::new(vec![1.0, 2.3, 1.1, 4.7, 1.9], [5]);
-    gradcheck(&Device::flex().autodiff(), &[weights], |xs| {
+    check_all(&[weights], |xs| {
         let a = CooTensor::from_edges(&ends, xs[0].tensor::<1>(), 4).unwrap().to_csr();
         k_shortest_paths(&a, 0, 3, 3).lengths
     })

@@ -2,8 +2,10 @@
 //! what is refused.
 
 use crate::algorithms::{floats, ints, kinds as refused};
-use burn::tensor::{DType, Device, Tensor, TensorData};
-use sparse_autograd::gradcheck;
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+use proptest::test_runner::TestCaseError;
+use sparse_autograd::Var;
+use sparse_dev::gradients::{check, devices};
 use sparse_tensor::data::*;
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
@@ -14,6 +16,11 @@ pub fn graph(edges: &[(usize, usize, f64)], nodes: usize) -> CsrTensor<2> {
     let weights: Vec<f64> = edges.iter().map(|edge| edge.2).collect();
     let values = Tensor::<1>::from_data(TensorData::new(weights, [edges.len()]), (&Device::flex(), DType::F64));
     CooTensor::from_edges(&ends, values, nodes).unwrap().to_csr()
+}
+
+/// On every device with a tape, with and without checkpointing.
+pub fn check_all<const D: usize>(inputs: &[TensorData], f: impl Fn(&[Var]) -> Tensor<D>) -> Result<(), TestCaseError> {
+    (0..devices().len()).try_for_each(|pick| check(pick, inputs, &f))
 }
 
 /// Random numbers from 0 to below `limit`.
@@ -94,13 +101,12 @@ fn distances_are_those_of_floyd_and_warshall_and_paths_have_them() {
 
 #[test]
 fn gradients_of_distances() {
-    let device = Device::flex().autodiff();
     let edges = random(7, 8, 30, true);
     // Sums that no two paths share.
     let weights: Vec<f64> =
         edges.iter().enumerate().map(|(k, edge)| edge.2 + 0.013 * ((k * k) as f64).sqrt()).collect();
     let ends: Vec<_> = edges.iter().map(|&(row, col, _)| (row, col)).collect();
-    gradcheck(&device, &[TensorData::new(weights, [edges.len()])], |xs| {
+    check_all(&[TensorData::new(weights, [edges.len()])], |xs| {
         let a = CooTensor::from_edges(&ends, xs[0].tensor::<1>(), 8).unwrap().to_csr();
         let found = shortest_paths(&a, &[0, 3, 3]).distances;
         let none = found.clone().is_inf();
@@ -108,11 +114,30 @@ fn gradients_of_distances() {
     })
     .unwrap();
     // The path to node 2 goes through node 1, which is beyond the limit.
-    gradcheck(&device, &[TensorData::from([10.0f64, -8.0])], |xs| {
+    check_all(&[TensorData::from([10.0f64, -8.0])], |xs| {
         let a = CooTensor::from_edges(&[(0, 1), (1, 2)], xs[0].tensor::<1>(), 3).unwrap().to_csr();
         shortest_paths_within(&a, &[0], 5.0).distances.slice([0..1, 2..3])
     })
     .unwrap();
+}
+
+/// A length of infinity says that there is no path.
+#[test]
+fn lengths_without_a_float_are_told() {
+    let chain = |weight: f64| graph(&[(0, 1, weight), (1, 2, weight)], 3);
+    // Where kernels of f16 are compiled.
+    if let Ok(half) = chain(4e4).try_cast(FloatDType::F16) {
+        refused(try_shortest_paths(&half, &[0]), "invalid", &["f16", "node 2", "80000"]);
+    }
+    let single = chain(3e38).cast(FloatDType::F32);
+    refused(try_shortest_paths(&single, &[0]), "invalid", &["f32", "node 2"]);
+    for sources in [&[0][..], &[0, 1]] {
+        refused(try_shortest_paths(&chain(-1e308), sources), "invalid", &["sum of the negative weights"]);
+    }
+    // A weight that stands for none.
+    let found = shortest_paths(&chain(f64::MAX), &[0]);
+    assert_eq!(floats(found.distances.clone()), [0.0, f64::MAX, NONE]);
+    assert_eq!(found.path(0, 2), [2]);
 }
 
 #[test]
@@ -292,9 +317,8 @@ fn flows_are_as_large_as_the_least_cut_and_balance() {
 
 #[test]
 fn gradients_of_a_flow_are_its_cut() {
-    let device = Device::flex().autodiff();
     let ends = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
-    gradcheck(&device, &[TensorData::from([4.0f64, 1.3, 0.7, 2.1, 5.0])], |xs| {
+    check_all(&[TensorData::from([4.0f64, 1.3, 0.7, 2.1, 5.0])], |xs| {
         maximum_flow(&CooTensor::from_edges(&ends, xs[0].tensor::<1>(), 4).unwrap().to_csr(), 0, 3).value
     })
     .unwrap();

@@ -7,7 +7,7 @@ use super::hierarchy::Hierarchy;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::{read_data, same_device};
-use sparse_ops::{CsrTensor, Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
 
 impl AmgConfig {
     /// The hierarchy of a matrix `[N, N]` in f32 or f64, of a COO tensor by its `to_csr()`. Its candidates are
@@ -17,12 +17,18 @@ impl AmgConfig {
     ///
     /// `shape_mismatch` if the matrix is not square; `invalid` that names the first row whose diagonal, or one over it,
     /// is not positive and finite, or that has numbers that are not finite, and for a setting out of its range;
-    /// `fill_mismatch` for another fill than zero or `Undefined`; `unsupported_dtype`.
+    /// `fill_mismatch` for another fill than zero or `Undefined`; `unsupported_dtype`; `would_densify` if rows times
+    /// unknowns of a node are more than [`dense_limit`](sparse_ops::dense_limit).
     #[or_panic]
     pub fn try_setup(&self, a: &CsrTensor<2>) -> Result<Amg> {
         let k = self.unknowns.max(1);
         let one = |at: usize| if at / k % k == at % k { 1.0 } else { 0.0 };
         self.check(a.dims()[0])?;
+        let (elements, limit) = (a.dims()[0] as u128 * k as u128, dense_limit() as u128);
+        if k > 1 && elements > limit {
+            let (what, hint) = ("candidates, a column for each unknown of a node", "use fewer unknowns of a node");
+            return Err(SparseError::WouldDensify { op: OP, what, elements, limit, hint });
+        }
         self.setup_of(a, (0..a.dims()[0] * k).map(one).collect(), k)
     }
 

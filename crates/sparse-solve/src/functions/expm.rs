@@ -1,6 +1,7 @@
 //! The exponential of a matrix, times vectors.
 
 use super::taylor::{Plan, Shifted};
+use crate::gradient::empty;
 use crate::operator::device_of;
 use crate::tape::pull;
 use burn::tensor::{DType, Tensor};
@@ -58,7 +59,8 @@ pub fn try_expm_multiply<P: Pattern, const D: usize>(
     const OP: &str = "expm_multiply";
     check(OP, a, &b)?;
     if b.dims().contains(&0) {
-        return Ok(b);
+        let dims = b.dims();
+        return empty(a, b, dims);
     }
     let plain = plain(a);
     let plan = Plan::new(OP, Shifted::of(OP, &plain)?, t, b.dtype())?;
@@ -101,7 +103,8 @@ pub fn try_expm_multiply_grid<P: Pattern, const D: usize>(
         return Err(SparseError::invalid(OP, "the number of times must be at least 1, got 0"));
     }
     if b.dims().contains(&0) {
-        return Ok(vec![b; num]);
+        let dims = b.dims();
+        return Ok(vec![empty(a, b, dims)?; num]);
     }
     let plain = plain(a);
     let (shifted, dtype) = (Shifted::of(OP, &plain)?, b.dtype());

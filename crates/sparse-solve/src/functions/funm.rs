@@ -4,7 +4,7 @@ use super::tridiagonal::eigen;
 use crate::finite::{is_finite, not_finite, told};
 use crate::krylov::vectors::{Vectors, apply, choose, dot, from_host, read, unit_of_any};
 use crate::operator::{LinearOperator, Operator, device_of};
-use crate::report::place;
+use crate::report::{check_tolerance, place};
 use crate::symmetric::not_symmetric;
 use burn::config::Config;
 use burn::tensor::{DType, Tensor};
@@ -108,9 +108,10 @@ impl FunmConfig {
     /// # Errors
     ///
     /// `shape_mismatch` if `a` is not square, or `b` does not fit; `unsupported_dtype`, `dtype_mismatch`,
-    /// `device_mismatch`; `invalid` if `a` is tracked or its products show that it is not symmetric, for numbers that
-    /// are not finite, with the row, if `f` gives one, with the eigenvalue (not if `b` has only rounding along its
-    /// vector), if the result has one, and if the tolerance is not reached, with the number of directions.
+    /// `device_mismatch`; `invalid` if `a` is tracked or its products show that it is not symmetric, for a tolerance
+    /// that is no number from 0 on, for numbers that are not finite, with the row, if `f` gives one, with the
+    /// eigenvalue (not if `b` has only rounding along its vector), if the result has one, and if the tolerance is not
+    /// reached, with the number of directions.
     ///
     /// # Panics
     ///
@@ -121,6 +122,7 @@ impl FunmConfig {
         F: Fn(f64) -> f64 + Send + Sync + 'static,
     {
         let ([n, cols], dims) = (a.dims(), b.dims());
+        check_tolerance(OP, "relative", self.relative)?;
         if n != cols {
             return Err(SparseError::shape_mismatch(OP, "the matrix must be square", a.dims(), [cols; 2]));
         }

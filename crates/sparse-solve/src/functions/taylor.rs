@@ -93,10 +93,11 @@ impl Plan {
 
     fn series<P: Pattern>(&self, a: &SparseTensor<P, 2>, x: Tensor<2>, looks: bool) -> Result<Tensor<2>> {
         let epsilon = if x.dtype() == DType::F64 { 1.1e-16 } else { 6e-8 };
-        let most = |x: &Tensor<2>| -> f64 {
-            read_data(x.clone().abs().max()).convert::<f64>().iter::<f64>().next().expect("one number")
+        // Of each column: a large one says nothing about others.
+        let most = |x: &Tensor<2>| -> Vec<f64> {
+            read_data(x.clone().abs().max_dim(0)).convert::<f64>().iter::<f64>().collect()
         };
-        let mut before = if looks { most(&x) } else { 0.0 };
+        let mut before = if looks { most(&x) } else { vec![] };
         let (mut term, mut sum) = (x.clone(), x);
         for k in 1..=self.degree {
             let image = a.try_matmul(term.clone())? - term.mul_scalar(self.shift);
@@ -104,9 +105,9 @@ impl Plan {
             sum = sum + term.clone();
             if looks {
                 let after = most(&term);
-                let least = epsilon * most(&sum);
-                // An infinite number of one column says nothing about others.
-                if least.is_finite() && before + after <= least {
+                let is_done =
+                    |((before, after), sum): ((&f64, &f64), f64)| !sum.is_finite() || before + after <= epsilon * sum;
+                if before.iter().zip(&after).zip(most(&sum)).all(is_done) {
                     break;
                 }
                 before = after;

@@ -24,9 +24,10 @@ pub mod watch;
 use crate::finite::not_finite;
 use crate::method::Method;
 use crate::operator::LinearOperator;
+use crate::report::place;
 use burn::tensor::{Bool, Tensor, TensorData};
 pub use problem::{Outcome, Problem};
-use sparse_ops::Result;
+use sparse_ops::{Result, SparseError};
 use system::{Point, System};
 use vectors::{Vectors, choose, evened, indicator, largest, read, spoiled};
 use watch::{Column, Goal, OP, Progress, Stopped, Watch, columns};
@@ -148,7 +149,10 @@ fn sweeps(
     Ok(Outcome {
         x,
         stopped,
-        trouble: watch.trouble.take(),
+        trouble: watch.trouble.take().map(|(message, at)| {
+            let place = place(None, (width > 1).then_some(at % width), first.map(|first| first + at / width));
+            SparseError::invalid(OP, message + &place)
+        }),
         iterations: watch.iterations,
         residuals: watch.shares(&at).collect(),
         relative: watch.goals.iter().map(Goal::share_of_gradient).collect(),

@@ -1,7 +1,6 @@
 //! When an iteration ends.
 
 use super::vectors::{Numbers, read};
-use sparse_ops::SparseError;
 
 pub const OP: &str = "SolverConfig::solve";
 
@@ -90,8 +89,8 @@ pub struct Watch<'a> {
     pub cancelled: bool,
     /// A sweep ended since it had no room for another direction.
     pub full: bool,
-    /// The method is not for this system.
-    pub trouble: Option<SparseError>,
+    /// The method is not for a column: why, and which one.
+    pub trouble: Option<(String, usize)>,
 }
 
 impl<'a> Watch<'a> {
@@ -131,12 +130,9 @@ impl<'a> Watch<'a> {
     /// The same, with a count that must stay 0: else `message` says what the method asks for.
     pub fn ends_unless(&mut self, residual: &Numbers, wrong: &Numbers, message: &str) -> bool {
         self.looks([residual, wrong]).is_some_and(|[residuals, wrong]| {
-            let refused = wrong.iter().any(|&count| count > 0.0);
-            if refused {
-                let message = format!("{message} up to iteration {}", self.iterations);
-                self.trouble = Some(SparseError::invalid(OP, message));
-            }
-            self.judge(&columns(&residuals, None)) || refused
+            let refused = wrong.iter().position(|&count| count > 0.0);
+            self.trouble = refused.map(|column| (format!("{message} up to iteration {}", self.iterations), column));
+            self.judge(&columns(&residuals, None)) || refused.is_some()
         })
     }
 

@@ -164,6 +164,8 @@ impl FixedPointConfig {
         let (mut report, dims) = (NonlinearReport::new(), start.dims());
         let mut mixing = Mixing::new(self.window, self.damping);
         let mut u = start;
+        // The points of the two iterations before.
+        let mut before: [Option<Tensor<D>>; 2] = [None, None];
         loop {
             let image = equation.eval(u.clone())?;
             check_shape(OP, &u, &image)?;
@@ -187,9 +189,10 @@ impl FixedPointConfig {
                 () if solved => Stopped::Converged,
                 () if cancelled => Stopped::Cancelled,
                 () if report.iterations >= self.max_iterations => Stopped::Iterations,
-                () if is_stuck(&report.history) => Stopped::Stagnated,
+                () if is_even(&report.history) && repeats(&u, &before) => Stopped::Stagnated,
                 () => {
                     report.iterations += 1;
+                    before = [Some(u.clone()), before[0].take()];
                     u = mixing.next(&column(u), &residual).reshape(Exact(dims));
                     continue;
                 }
@@ -200,7 +203,12 @@ impl FixedPointConfig {
     }
 }
 
-/// The same residual, bit for bit, in four iterations: it goes in a circle, or rounding holds it.
-fn is_stuck(history: &[f64]) -> bool {
+/// Whether a point is one of those before, bit for bit: it goes in a circle, or rounding holds it.
+fn repeats<const D: usize>(u: &Tensor<D>, before: &[Option<Tensor<D>>]) -> bool {
+    before.iter().flatten().any(|own| sizes([&column(u.clone() - own.clone())]) == [0.0])
+}
+
+/// The same residual, bit for bit, in four iterations: then it is worth a look at the points.
+fn is_even(history: &[f64]) -> bool {
     history.len() >= 4 && history[history.len() - 4..].windows(2).all(|pair| pair[0] == pair[1])
 }

@@ -4,13 +4,14 @@ use super::equation::{Equation, check_shape, tape_of};
 use super::implicit::{adjoint, constant, on_tape};
 use super::jacobian::Jacobian;
 use super::report::{NonlinearReport, Root, column, sizes};
+use crate::krylov::vectors::{Vectors, random};
 use crate::krylov::watch::{Progress, Stopped};
 use crate::method::Method;
 use crate::report::{Hints, check_tolerance};
 use crate::solver::{SolverConfig, clock};
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::Exact;
 use sparse_ops::{Result, SparseError};
@@ -26,8 +27,10 @@ const ARMIJO: f64 = 1e-4;
 /// of 1, 1/2, 1/4, .. that has `|F(u + t d)| <= (1 - t / 10^4) |F(u)|`, while rounding leaves something of `t d`. A
 /// linear solve need not reach its tolerance: the line search judges what it found.
 ///
-/// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|`: then
-/// the error, which is squared in an iteration, is far below that, also where rounding keeps `|F(u)|` large.
+/// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|` and
+/// - made `|F|` smaller by a factor of `sqrt(step)`: where the error is squared in an iteration, it is now far below
+///   the step, or
+/// - rounding keeps `|F(u)|` large: a change of `u` by a few units in the last place changes `F` by a tenth of it.
 ///
 /// Backward, by the implicit function: with the gradient `g` of `u` it solves `J^T w = -g` at the solution, and gives
 /// `w` to one application of `F` that is on the tape. So gradients reach what `theta` is made of, and the memory is
@@ -68,7 +71,7 @@ pub struct NewtonConfig {
     /// A residual that is small enough whatever it was at the start.
     #[config(default = 0.0)]
     pub absolute: f64,
-    /// A whole step by the size of `u` that is the last one; 0 for none.
+    /// A whole step by the size of `u` that may be the last one; 0 for none.
     #[config(default = 1e-6)]
     pub step: f64,
     /// The most linear systems.
@@ -224,19 +227,42 @@ impl NewtonConfig {
             let short = solution.report.stopped == Stopped::Converged && length <= self.step * unknown;
             let Some(found) = found else {
                 report.history.push(size);
-                break if short { Stopped::Converged } else { Stopped::Stagnated };
+                report.evaluations += usize::from(short);
+                let solved = short && is_rounding(equation, &u, &value, size)?;
+                break if solved { Stopped::Converged } else { Stopped::Stagnated };
             };
+            let before = size;
             (u, value, size) = found;
             report.history.push(size);
             if progress.as_mut().is_some_and(|progress| !progress(report.iterations, size)) {
                 break if size <= goal { Stopped::Converged } else { Stopped::Cancelled };
             }
             if short && share == 1.0 {
-                break Stopped::Converged;
+                report.evaluations += 1;
+                if size <= self.step.sqrt() * before || is_rounding(equation, &u, &value, size)? {
+                    break Stopped::Converged;
+                }
             }
         };
         Ok((u, value, report))
     }
+}
+
+/// Whether a change of `u` by rounding changes `F` by a tenth of its size or more. The length of a step does not say
+/// so: beside a large unknown that of a small one does not count.
+fn is_rounding<M: Module + Send + Sync + 'static, const D: usize>(
+    equation: &Equation<M, D>,
+    u: &Tensor<D>,
+    value: &Tensor<D>,
+    size: f64,
+) -> Result<bool> {
+    let dims = u.dims();
+    let epsilon = if u.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+    let own: Vectors = u.clone().reshape(Exact([1, dims.iter().product(), 1]));
+    let change = random(0, own.dims()[1], &own).mul_scalar(4.0 * epsilon) * own;
+    let near = equation.eval(u.clone() + change.reshape(Exact(dims)))?;
+    let [moved] = sizes([&column(near - value.clone())]);
+    Ok(size <= 10.0 * moved)
 }
 
 /// An error of one iteration. The kinds that say what does not fit stay as they are.

@@ -1,11 +1,12 @@
 //! The inverse of the diagonal.
 
 use crate::operator::Operator;
+use crate::triangular::check_factor;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, check_square, read_data};
+use sparse_ops::extend::{Exact, read_data};
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError, SparseTensor};
+use sparse_ops::{Fill, Result, SparseError, SparseTensor};
 
 const OP: &str = "jacobi";
 
@@ -28,17 +29,18 @@ const OP: &str = "jacobi";
 /// # Errors
 ///
 /// `shape_mismatch` if the matrix is not square; `invalid` that names the row whose diagonal is 0, so small that its
-/// inverse is not finite, or no number.
+/// inverse is not finite, or no number; `fill_mismatch` for another fill than zero or `Undefined`; `unsupported_dtype`.
 #[or_panic]
 pub fn try_jacobi<P: Pattern>(a: &SparseTensor<P, 2>) -> Result<Operator> {
-    let inverse = inverse_diagonal(OP, a)?;
+    check_factor(OP, a)?;
+    // The diagonal of an `Undefined` fill has no value; of what is not stored it must be an error.
+    let inverse = inverse_diagonal(OP, &a.coalesce().try_with_fill(Fill::Zero)?)?;
     let [n] = inverse.dims();
     Ok(Operator::diagonal(inverse.reshape(Exact([n, 1]))))
 }
 
 /// The inverse of the diagonal, `[n]`, all of it finite and none of it 0.
 pub(super) fn inverse_diagonal<P: Pattern>(op: &'static str, a: &SparseTensor<P, 2>) -> Result<Tensor<1>> {
-    check_square(op, a)?;
     let diagonal = a.try_diagonal()?.inner();
     let inverse = diagonal.clone().recip();
     let list: Vec<f64> = read_data(inverse.clone()).convert::<f64>().iter().collect();

@@ -108,7 +108,9 @@ impl EigsConfig {
     ///
     /// `shape_mismatch` if `a` is not square; `invalid` for a count of 0 or more than `n`, for a batch, if numbers are
     /// not finite, for a tolerance that is no number from 0 on, if not all pairs converge (the message is the report),
-    /// and if something is tracked and `a` has no transposed product; those of the products.
+    /// and if something is tracked and `a` has no transposed product; `would_densify` if `n` is hardly larger than the
+    /// basis, and its square is more than [`dense_limit`](sparse_ops::dense_limit); `unsupported_dtype`; those of the
+    /// products.
     ///
     /// # Panics
     ///

@@ -121,7 +121,8 @@ impl EigshConfig {
     /// `shape_mismatch` if `a` is not square; `invalid` for a count of 0 or more than `n`, for a batch, if random
     /// products show that `a` is not symmetric, if numbers are not finite, for a tolerance that is no number from 0 on,
     /// if `Lobpcg` is to find values by magnitude or near a number, and if not all pairs converge: the message is the
-    /// report; those of the products.
+    /// report; `would_densify` if `n` is hardly larger than the basis, and its square is more than
+    /// [`dense_limit`](sparse_ops::dense_limit); `unsupported_dtype`; those of the products.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use super::small::{check_finite, read};
 use crate::operator::{Batch, LinearOperator, Operator, device_of};
 use crate::symmetric;
 use burn::tensor::{DType, Tensor};
-use sparse_ops::extend::same_device;
+use sparse_ops::extend::{has_dtype, same_device};
 use sparse_ops::{Result, SparseError};
 use std::cell::Cell;
 
@@ -27,7 +27,7 @@ impl Plain {
     ///
     /// `invalid` for a batch, for products that are not finite, and if it has no device; that of the products;
     /// `invalid` if it must be symmetric and is not.
-    pub fn new(op: &'static str, a: &dyn LinearOperator, like: Option<&Tensor<2>>, symmetric: bool) -> Result<Self> {
+    pub fn new(op: &'static str, a: &dyn LinearOperator, given: Option<&Tensor<2>>, symmetric: bool) -> Result<Self> {
         if let Batch::Systems(_) = a.batch() {
             return Err(SparseError::invalid(op, "the matrix must be one, got a batch"));
         }
@@ -36,27 +36,27 @@ impl Plain {
             return Err(SparseError::shape_mismatch(op, "the matrix must be square", [rows, cols], [cols; 2]));
         }
         let plain = a.without_tape();
-        let Some(device) = device_of([like.map(Tensor::device), plain.device()]).map(|device| device.inner()) else {
+        let Some(device) = device_of([given.map(Tensor::device), plain.device()]).map(|device| device.inner()) else {
             return Err(SparseError::invalid(op, "give a start, since the matrix is made of no tensors"));
         };
         if let Some(own) = plain.device() {
             same_device(op, &device, &own)?;
         }
-        let dtypes = like.map_or(vec![DType::F32, DType::F64], |like| vec![like.dtype()]);
+        let dtypes = given.map_or(vec![DType::F32, DType::F64], |own| vec![own.dtype()]);
         if let Some(wrong) = dtypes.iter().find(|dtype| !matches!(dtype, DType::F32 | DType::F64)) {
             return Err(SparseError::unsupported_dtype(op, "eigenvalues", format!("{wrong:?}").to_lowercase()));
         }
-        let mut last = None;
-        for dtype in dtypes {
+        for dtype in dtypes.into_iter().filter(|dtype| has_dtype(op, &device, *dtype).is_ok()) {
             let like = Tensor::zeros([0, 0], (&device, dtype));
             let probe = random_block(0, [cols, 2], &like);
             match plain.try_apply(probe.clone()) {
                 Ok(image) => return Self::of(op, plain, probe, image, symmetric, like),
-                Err(trouble) if trouble.kind() == "dtype_mismatch" => last = Some(trouble),
+                // The matrix has another one. Of a start that is an error.
+                Err(trouble) if trouble.kind() == "dtype_mismatch" && given.is_none() => {}
                 Err(trouble) => return Err(trouble),
             }
         }
-        Err(last.expect("a dtype was tried"))
+        Err(SparseError::unsupported_dtype(op, "eigenvalues of a matrix", "another dtype than f32 and f64"))
     }
 
     fn of(op: &'static str, a: Operator, probe: Block, image: Block, symmetric: bool, like: Block) -> Result<Self> {

@@ -100,7 +100,8 @@ impl SvdsConfig {
     ///
     /// `invalid` for a count of 0 or more than `min(M, N)`, for a batch, for another part of the spectrum, if numbers
     /// are not finite, for a tolerance that is no number from 0 on, if not all triplets converge (the message is the
-    /// report), and if `a` has no transposed product; those of the products.
+    /// report), and if `a` has no transposed product; `would_densify` if the matrix is hardly larger than the basis,
+    /// and has more elements than [`dense_limit`](sparse_ops::dense_limit); `unsupported_dtype`; those of the products.
     ///
     /// # Panics
     ///

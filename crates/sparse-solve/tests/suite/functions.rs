@@ -181,6 +181,28 @@ fn gradients_where_terms_vanish() {
 }
 
 /// A grid is one time after the other, and gradients go through it.
+/// Of columns of any sizes side by side each is as exact as alone.
+#[test]
+fn a_large_column_does_not_end_the_series_of_a_small_one() {
+    for (dtype, epsilon) in [(DType::F32, 1e-6), (F64, 1e-14)] {
+        let a = CsrTensor::<2>::from_dense(dense(&[0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [3, 3], dtype));
+        for large in [1.0, 1e8, 1e16] {
+            let x = list(expm_multiply(&a, dense::<2>(&[1.0, 0.0, 0.0, 0.0, 0.0, large], [3, 2], dtype), 1.0));
+            near(&[x[0], x[2]], &[1f64.cos(), 1f64.sin()], epsilon);
+        }
+    }
+}
+
+#[test]
+fn of_nothing_has_a_tape() {
+    let (plain, device) = (Device::flex(), Device::flex().autodiff());
+    let a = CsrTensor::<2>::zeros([3, 3], &device).require_grad();
+    let b = || Tensor::<2>::zeros([3, 0], &plain);
+    for x in [expm_multiply(&a, b(), 1.0), expm_multiply_grid(&a, b(), 0.0, 1.0, 2).remove(1)] {
+        assert_eq!(a.grad(&x.sum().backward()).unwrap().nnz(), 0);
+    }
+}
+
 #[test]
 fn grids_of_times() {
     let a = laplacian(&[5, 4], Boundary::Dirichlet, (&Device::flex(), F64)).unwrap().mul_scalar(-1.0);
@@ -344,6 +366,8 @@ fn what_does_not_fit_is_told() {
         told(try_expm_multiply(&a, b(), 1.0), "invalid", "finite");
     }
     told(try_expm_multiply_grid(&square, b(), 0.0, 1.0, 0), "invalid", "at least 1");
+    let rule = FunmConfig::new().with_relative(f64::NAN);
+    told(rule.try_multiply(f64::exp, &square, b()), "invalid", "relative tolerance");
     let none = CsrTensor::<2>::zeros([0, 0], &device);
     assert_eq!(expm_multiply(&none, Tensor::<2>::zeros([0, 3], &device), 1.0).dims(), [0, 3]);
     assert_eq!(expm_multiply_grid(&none, Tensor::<1>::zeros([0], &device), 0.0, 1.0, 3).len(), 3);

@@ -132,6 +132,9 @@ fn samples() {
     let none = SparseGaussian::new(&CsrTensor::<2>::zeros([0, 0], &device), Tensor::zeros([0], &device));
     assert_eq!(none.sample(2).dims(), [2, 0]);
     assert_eq!(list(none.entropy()), [0.0]);
+    let tape = CsrTensor::<2>::zeros([0, 0], &device.clone().autodiff()).require_grad();
+    let of_nothing = SparseGaussian::new(&tape, Tensor::zeros([0], &device.clone().autodiff()));
+    assert_eq!(tape.grad(&of_nothing.sample(2).sum().backward()).unwrap().nnz(), 0);
 }
 
 #[test]

@@ -48,8 +48,10 @@ proptest! {
             let a = with_values(&rows, &cols, xs[0].tensor(), [4, 4]);
             let symmetric = matches!(method, Method::Cg | Method::Minres);
             let a = if symmetric { a.add(&a.transpose()).mul_scalar(0.5) } else { a };
-            let fits = matches!(method, Method::Cg | Method::BiCgStab | Method::Gmres { .. } | Method::Idr { .. });
-            let preconditioner = (preconditioned && fits).then(|| jacobi(&a));
+            let fits = !matches!(method, Method::Lsqr | Method::Lsmr | Method::Cgls);
+            // That of Minres must be positive.
+            let own = || if method == Method::Minres { a.abs() } else { a.clone() };
+            let preconditioner = (preconditioned && fits).then(|| jacobi(&own()));
             let hints = Hints { preconditioner: preconditioner.as_ref().map(|own| own as _), ..Hints::default() };
             exact(method).try_solve_with(&a, xs[1].tensor::<2>(), hints).unwrap().x
         })?;
@@ -131,6 +133,28 @@ proptest! {
         check(pick, &inputs, |xs| {
             let a = CsrTensor::<3>::from_dense(xs[0].tensor::<3>());
             exact(Method::BiCgStab).solve(&a, xs[1].tensor::<2>())
+        })?;
+    }
+
+    /// Least squares of several columns, tall and wide; square ones from a start.
+    #[test]
+    fn of_a_batch_with_columns(
+        entries in prop::collection::vec(0.1f64..2.0, 12),
+        right in prop::collection::vec(-2.0f64..2.0, 12),
+        sizes in prop::sample::select(&[[3, 2], [2, 3], [2, 2]][..]),
+        pick in 0usize..4,
+    ) {
+        let [rows, cols] = sizes;
+        let mut own = entries[..2 * rows * cols].to_vec();
+        (0..2).for_each(|system| (0..2).for_each(|k| own[system * rows * cols + k * cols + k] += 5.0));
+        let inputs = [TensorData::new(own, [2, rows, cols]), TensorData::new(right[..4 * rows].to_vec(), [2, rows, 2])];
+        check(pick, &inputs, |xs| {
+            let (a, b) = (CsrTensor::<3>::from_dense(xs[0].tensor::<3>()), xs[1].tensor::<3>());
+            if rows != cols {
+                return exact(Method::Lsmr).solve(&a, b);
+            }
+            let hints = Hints { start: Some(b.clone().mul_scalar(0.3)), ..Hints::default() };
+            exact(Method::Gmres { restart: 4 }).try_solve_with(&a, b, hints).unwrap().x
         })?;
     }
 }

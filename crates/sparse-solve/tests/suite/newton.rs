@@ -24,6 +24,39 @@ fn the_line_search_makes_it_converge() {
     told(whole.try_solve(&vec![], f, start(), Jacobian::colored(eye.pattern())), "invalid", "got no nearer after 1 ");
 }
 
+/// A step is short by the size of `u`, but not by that of the unknown that is not solved.
+#[test]
+fn large_unknowns_do_not_hide_small_ones() {
+    let eye = CsrTensor::<2>::eye(2, (&Device::flex(), F64));
+    for (start, target) in [([1e6, 2.0], [1e6, 1.0]), ([1e9, 1e4], [1e9, 1e4])] {
+        let f = move |_: &Vec<Tensor<1>>, u: Tensor<1>| {
+            let (first, second) = (u.clone().narrow(0, 0, 1), u.narrow(0, 1, 1));
+            Tensor::cat(vec![first - target[0], second.square() - target[1]], 0)
+        };
+        let newton = NewtonConfig::new().with_relative(1e-12);
+        let root = newton.solve(&vec![], f, dense(&start, [2], F64), Jacobian::colored(eye.pattern()));
+        near(&list(root), &[target[0], target[1].sqrt()], 1e-3);
+    }
+    // Steps of a Jacobian that is far too large are short as well.
+    let large = |_: &Vec<Tensor<1>>, u: Tensor<1>| CsrTensor::from_diagonal(u.mul_scalar(2e9));
+    let f = |_: &Vec<Tensor<1>>, u: Tensor<1>| u.square() - 2.0;
+    let newton = NewtonConfig::new();
+    told(newton.try_solve(&vec![], f, dense(&[2.0], [1], F64), Jacobian::given(large)), "invalid", "got no nearer");
+}
+
+/// From a start that is nearly the root the residual cannot fall by `relative`.
+#[test]
+fn rounding_ends_it() {
+    for (dtype, off) in [(DType::F32, 1e-4), (F64, 1e-9)] {
+        let eye = CsrTensor::<2>::eye(3, (&Device::flex(), dtype));
+        let f = |_: &Vec<Tensor<1>>, u: Tensor<1>| u.square() - 2.0;
+        let start = dense::<1>(&[2f64.sqrt() + off, 2f64.sqrt(), -2f64.sqrt() - off], [3], dtype);
+        let newton = NewtonConfig::new().with_relative(1e-12);
+        let root = newton.solve(&vec![], f, start, Jacobian::colored(eye.pattern()));
+        near(&list(root), &[2f64.sqrt(), 2f64.sqrt(), -2f64.sqrt()], 1e-6);
+    }
+}
+
 /// The root is between two floats: the last step is halved until it is less than their distance, and not further.
 #[test]
 fn halvings_end_where_rounding_leaves_nothing_of_the_step() {

@@ -263,6 +263,12 @@ fn what_does_not_converge_is_told() {
     // Overflows in an iteration.
     let square = |_: &Free, u: Tensor<1>| u.square() + 3.0;
     told(picard.try_solve(&none, square, start()), "invalid", "in iteration 7");
+    // Residuals of the same size are no circle: along a chain they stay 1, and then are 0.
+    let chain = with_values(&[1, 2, 3, 4, 5], &[0, 1, 2, 3, 4], Tensor::ones([5], &Device::flex()), [6, 6]);
+    let first = Tensor::<1>::from_floats([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], &Device::flex());
+    let along = move |_: &Free, u: Tensor<1>| chain.matmul(u) + first.clone();
+    let u = picard.solve(&none, along, Tensor::zeros([6], &Device::flex()));
+    assert_eq!(u.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0; 6]);
     // Goes in a circle.
     let turn = |_: &Free, u: Tensor<1>| u.mul_scalar(-1.0) + 4.0;
     told(picard.try_solve(&none, turn, start()), "invalid", "got no nearer after 3 iterations");

@@ -1,6 +1,6 @@
-use burn::tensor::{DType, Device, Tensor};
-use sparse_tensor::solve::{Hints, Method, Operator, SolverConfig, Stopped, try_jacobi};
-use sparse_tensor::{CsrTensor, Result};
+use burn::tensor::{DType, Device, FloatDType, Tensor};
+use sparse_tensor::solve::{Hints, LinearOperator, Method, Operator, SolverConfig, Stopped, try_jacobi};
+use sparse_tensor::{CsrTensor, Fill, Result};
 
 pub fn told<T>(result: Result<T>, kind: &str, part: &str) {
     let trouble = result.err().expect("an error");
@@ -106,6 +106,12 @@ fn operators_and_preconditioners_that_do_not_fit() {
     told_of(try_jacobi(&matrix([[1.0, 2.0], [3.0, 1e-40]])), "invalid", "row 1");
     told_of(try_jacobi(&matrix([[f32::NAN, 2.0], [3.0, 1.0]])), "invalid", "row 0");
     told_of(try_jacobi(&CsrTensor::<2>::zeros([2, 3], &device)), "shape_mismatch", "matrix must be square");
+    let good = matrix([[2.0, 1.0], [1.0, 4.0]]);
+    told_of(try_jacobi(&good.clone().cast(FloatDType::F16)), "unsupported_dtype", "f16");
+    told_of(try_jacobi(&good.add_scalar(1.0)), "fill_mismatch", "fill");
+    let undefined = try_jacobi(&good.clone().with_fill(Fill::Undefined)).unwrap();
+    let inverse = undefined.try_apply(Tensor::ones([2, 1], &device)).unwrap().into_data();
+    assert_eq!(inverse.iter::<f32>().collect::<Vec<_>>(), [0.5, 0.25]);
     let two = || Some(Operator::identity(2));
     told_of(Operator::try_blocks(vec![]), "empty_input", "at least one");
     told_of(Operator::try_blocks(vec![vec![two()], vec![]]), "invalid", "row 1");

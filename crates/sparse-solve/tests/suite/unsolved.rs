@@ -100,6 +100,19 @@ fn a_column_without_a_solution_leaves_the_others() {
     }
 }
 
+/// The method is not for it, whatever is accepted.
+#[test]
+fn the_column_and_the_system_that_are_not_positive_definite_are_told() {
+    let config = SolverConfig::new(Method::Cg).with_accept_unsolved(true);
+    let b = dense(&[1.0, 0.0, 0.0, 1.0], [2, 2], DType::F64);
+    let result = config.try_solve_with(&diagonal(&[2.0, 0.0], DType::F64), b, Hints::default());
+    told(result, "invalid", "got d^T A d <= 0 up to iteration 1 in column 1");
+    let batch = dense(&[2.0, 0.0, 0.0, 4.0, 1.0, 0.0, 0.0, -1.0], [2, 2, 2], DType::F64);
+    let b = dense(&[1.0, 1.0, 0.0, 1.0], [2, 2], DType::F64);
+    let result = config.try_solve_with(&CsrTensor::<3>::from_dense(batch), b, Hints::default());
+    told(result, "invalid", "got d^T A d <= 0 up to iteration 1 of system 1");
+}
+
 /// Its products are NaN in each sweep. The other column needs as many iterations as alone, and not a sweep for each of
 /// them.
 #[test]

@@ -173,6 +173,8 @@ fn what_is_refused() {
     told(AmgConfig::new().with_max_levels(0).try_setup(&good), "invalid", "level");
     told(AmgConfig::new().with_pre_sweeps(0).with_post_sweeps(0).try_setup(&good), "invalid", "sweep");
     told(AmgConfig::new().with_unknowns(3).try_setup(&good), "invalid", "whole nodes");
+    let large = CsrTensor::zeros([1 << 20, 1 << 20], options);
+    told(AmgConfig::new().with_unknowns(1 << 20).try_setup(&large), "would_densify", "candidates");
     told(AmgConfig::new().with_unknowns(0).try_setup(&good), "invalid", "whole nodes");
     let amg = config.setup(&good);
     told(amg.try_refresh(&of(&[2.0, 0.0, 1.0, 2.0])), "invalid", "store the elements");

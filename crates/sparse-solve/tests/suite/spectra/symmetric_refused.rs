@@ -1,7 +1,7 @@
 use super::helpers::grid;
 use crate::random::dense;
 use crate::refused::told;
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::solve::{EigsConfig, EigshConfig, EigshMethod, Operator, SpectrumHints, Stopped, Which, try_eigsh};
 
@@ -21,6 +21,14 @@ fn what_does_not_fit() {
     let lobpcg = EigshConfig::new(2).with_method(EigshMethod::Lobpcg);
     told(lobpcg.clone().with_which(Which::Magnitude).try_solve(&a), "invalid", "use Lanczos");
     told(EigshConfig::new(2).with_relative(f64::NAN).try_solve(&a), "invalid", "relative tolerance");
+
+    told(
+        try_eigsh(&a.clone().cast(FloatDType::F16), 1, Which::Smallest),
+        "unsupported_dtype",
+        "another dtype than f32 and f64",
+    );
+    let large = CsrTensor::<2>::zeros([1 << 18, 1 << 18], &Device::flex());
+    told(try_eigsh(&large, 1 << 16, Which::Smallest), "would_densify", "smaller basis");
 
     let skew = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 2.0], [0.0, 1.0]], &Device::flex()));
     told(try_eigsh(&skew, 1, Which::Smallest), "invalid", "symmetric");
