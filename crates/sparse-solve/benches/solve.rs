@@ -2,7 +2,7 @@
 //! SciPy, PyAMG, torch-sla and plain faer.
 //!
 //! `SPARSE_PEER_PYTHON=.. cargo bench -p sparse-solve --bench solve -- [SIDE] [amg] [cg] [batch] [direct] [lobpcg]`:
-//! without names all, without a peer only our own times. Each time is the median of three runs after one that is not
+//! without names all, without a peer only our own times. Each time is the median of five runs after one that is not
 //! counted; set-up and solve apart. Residuals are checked, and that peers compute the same: the residual that a given
 //! number of iterations leaves, the length of a gradient, the sum of eigenvalues.
 
@@ -18,23 +18,34 @@ use std::hint::black_box;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 const TOLERANCE: f64 = 1e-8;
 /// Iterations with Jacobi's preconditioner.
 const STEPS: usize = 100;
 
 /// Median milliseconds, and the last result.
-fn measure<T>(mut f: impl FnMut() -> T) -> (f64, T) {
-    let mut result = f();
-    let mut times: Vec<f64> = (0..RUNS)
-        .map(|_| {
-            let clock = Instant::now();
-            result = black_box(f());
-            clock.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    (times[RUNS / 2], result)
+fn measure<T>(f: impl FnMut() -> T) -> (f64, T) {
+    let (own, _) = measure_in_turn(f, || ());
+    own
+}
+
+/// The same of two, in turn, so that both meet the same machine.
+fn measure_in_turn<T, U>(mut f: impl FnMut() -> T, mut g: impl FnMut() -> U) -> ((f64, T), (f64, U)) {
+    fn timed<T>(times: &mut Vec<f64>, f: &mut impl FnMut() -> T) -> T {
+        let clock = Instant::now();
+        let result = black_box(f());
+        times.push(clock.elapsed().as_secs_f64() * 1e3);
+        result
+    }
+    let (mut results, mut times) = ((f(), g()), (vec![], vec![]));
+    for _ in 0..RUNS {
+        results = (timed(&mut times.0, &mut f), timed(&mut times.1, &mut g));
+    }
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[RUNS / 2]
+    };
+    ((median(times.0), results.0), (median(times.1), results.1))
 }
 
 /// Milliseconds by name, iterations, and a number of what was computed.
@@ -153,16 +164,16 @@ fn cut_off(a: &CsrTensor<2>, b: &Tensor<1>, config: SolverConfig) -> ([f64; 2], 
         let hints = Hints { preconditioner: Some(&preconditioner), ..Hints::default() };
         config.try_solve_with(a, b, hints).unwrap()
     };
-    let (forward, solution) = measure(|| solve(a, b.clone()));
     let device = b.device().autodiff();
     let options = (&device, DType::F64);
     let side = a.dims()[0].isqrt();
-    let a: CsrTensor<2> = laplacian(&[side, side], Boundary::Dirichlet, options).unwrap();
-    let (a, b) = (a.require_grad(), Tensor::<1>::from_data(b.to_data(), options).require_grad());
-    let (both, (_, gradient)) = measure(|| {
-        let grads = solve(&a, b.clone()).x.sum().backward();
-        (a.grad(&grads).unwrap(), b.grad(&grads).unwrap())
-    });
+    let tracked: CsrTensor<2> = laplacian(&[side, side], Boundary::Dirichlet, options).unwrap();
+    let (tracked, right) = (tracked.require_grad(), Tensor::<1>::from_data(b.to_data(), options).require_grad());
+    let backward = || {
+        let grads = solve(&tracked, right.clone()).x.sum().backward();
+        (tracked.grad(&grads).unwrap(), right.grad(&grads).unwrap())
+    };
+    let ((forward, solution), (both, (_, gradient))) = measure_in_turn(|| solve(a, b.clone()), backward);
     let length = gradient.square().sum().into_scalar::<f64>().sqrt();
     ([forward, solution.report.residuals[0]], [both, length])
 }
