@@ -242,6 +242,13 @@ kernels! {
         x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2], epilogue: Epilogue<Tensor<2>>,
     ) -> Tensor<2>;
 
+    /// `spmm` of values of one head and then `matmul`, some rows at a time, which stay in the cache between the two:
+    /// `(view values dense) weight` and what follows it. Also returns the rows between, to `keep` them. The bits are
+    /// those of both kernels. For f32 and f64 on CPUs; on a GPU callers run the kernels of the parts.
+    spmm_matmul SpmmMatmul(
+        view: Rows, values: Tensor<2>, dense: Tensor<2>, weight: Tensor<2>, epilogue: Epilogue<Tensor<2>>, keep: bool,
+    ) -> (Tensor<2>, Option<Tensor<2>>);
+
     /// Both gradients of [`spmm`] for floats, of the dense operand and of the values, in one walk on a CPU. `view` is
     /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of
     /// each element, in the order of the values.

@@ -8,8 +8,8 @@ use burn::module::{Module, Param};
 use burn::nn::{Gru, GruConfig, Initializer, Lstm, LstmConfig};
 use burn::tensor::{Device, Shape, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, Parts, expand, read_at, reduce_rows, same_elements, sum_dim, wide};
-use sparse_ops::ops::Reduce;
+use sparse_ops::extend::{Exact, Parts, expand, matmul_linear, read_at, reduce_rows, same_elements, sum_dim, wide};
+use sparse_ops::ops::{Epilogue, Reduce};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -384,6 +384,10 @@ pub(super) fn aggregated(
     let rows = match (x, linear) {
         (x, Some(reduce)) if matches!(x, Features::Sparse(_)) || weight_first(adjacency, d_input, d_output) => {
             return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
+        }
+        (Features::Dense(x), Some(Reduce::Add)) => {
+            same_elements(op, x, &weight)?;
+            return matmul_linear(adjacency, x.clone(), weight, Epilogue::default());
         }
         (Features::Dense(x), _) => weighted(adjacency, x.clone(), aggregator)?,
         (Features::Sparse(_), _) => {

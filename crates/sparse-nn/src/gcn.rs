@@ -6,7 +6,7 @@ use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, Recent, linear, same_elements};
+use sparse_ops::extend::{Parts, Recent, linear, matmul_linear, same_elements};
 use sparse_ops::ops::Epilogue;
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Result, SparseError};
@@ -121,8 +121,8 @@ impl GcnConv {
         same_elements(OP, adjacency.rows(), &x)?;
         same_elements(OP, &x, &weight)?;
         if x.dims()[1] < weight.dims()[1] {
-            let gathered = self.operator(adjacency)?.try_matmul(x)?;
-            return Ok(linear(gathered, weight.clone(), self.epilogue(OP, &weight)?));
+            let epilogue = self.epilogue(OP, &weight)?;
+            return matmul_linear(&self.operator(adjacency)?, x, weight, epilogue);
         }
         let epilogue = self.epilogue(OP, &weight)?;
         self.operator(adjacency)?.try_matmul_then(linear(x, weight, Epilogue::default()), epilogue)

@@ -156,6 +156,15 @@ pub(crate) fn own_product(of: &Tensor<2>, elements: usize, terms: usize) -> bool
     is_wide(of) && (elements >= LARGE || elements > 0 && terms >= 2 * LONG) && own_passes(&of.device())
 }
 
+/// Whether a sparse product and a dense one after it, with results `[rows, terms]` and `[rows, columns]`, go some rows
+/// at a time: on a CPU, where the rows between do not fit the second-level cache and the weights do.
+pub(crate) fn joins_products(x: &Tensor<2>, [rows, terms, columns]: [usize; 3]) -> bool {
+    const CACHED: usize = 1 << 20;
+    let cells = |rows: usize, columns: usize| rows.saturating_mul(columns).saturating_mul(x.dtype().size());
+    let far = rows >= LONG && cells(rows, terms) > 2 * CACHED && terms > 0;
+    far && columns > 0 && cells(terms, columns) <= CACHED / 2 && is_wide(x) && own_passes(&x.device())
+}
+
 /// Whether sums may be added up from parts: those of 16-bit floats are rounded once.
 fn is_wide(x: &Tensor<2>) -> bool {
     matches!(x.dtype(), DType::F32 | DType::F64)

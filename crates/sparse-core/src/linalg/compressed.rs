@@ -37,6 +37,7 @@ pub(super) struct View<'a> {
 pub(super) mod dynamic {
     use super::Compressed;
     use crate::dynamic::slices::{AnyIndex, Ids};
+    use core::ops::Range;
 
     /// [`Compressed`] rows.
     #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,19 @@ pub(super) mod dynamic {
     }
 
     impl<'a> DynCompressed<'a> {
+        /// Some of the rows.
+        ///
+        /// # Panics
+        ///
+        /// If there are fewer rows.
+        pub fn part(self, rows: Range<usize>) -> Self {
+            let ptr = match self.ptr {
+                Ids::I32(ptr) => Ids::I32(&ptr[rows.start..=rows.end]),
+                Ids::I64(ptr) => Ids::I64(&ptr[rows.start..=rows.end]),
+            };
+            Self { ptr, ..self }
+        }
+
         pub(crate) fn rows(&self) -> usize {
             self.ptr.len().saturating_sub(1)
         }

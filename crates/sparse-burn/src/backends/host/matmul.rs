@@ -4,11 +4,13 @@
 //! long as a third of the product. The call is here and not in `sparse-core` because it needs `unsafe` code.
 
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::Matmul;
+use crate::kernel::{Matmul, SpmmMatmul};
 use burn::tensor::TensorData;
 use gemm::Parallelism;
-use sparse_core::dynamic::{ElementVec, Elements};
+use sparse_core::dynamic::{self, ElementVec, Elements};
 use sparse_core::{Epilogue, Float, bias_relu, for_chunks, recycle, threads, unwritten};
+use std::iter::repeat_with;
+use std::ops::Range;
 
 /// Products of fewer multiplications than this run on one thread, as in Burn.
 const SHARED: usize = 192 * 192 * 192;
@@ -47,6 +49,66 @@ impl Matmul<HostTensor> {
         };
         out.data([m, n], x.dtype())
     }
+}
+
+impl SpmmMatmul<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, Option<TensorData>) {
+        let Self { view, values, dense, weight, epilogue, keep } = self;
+        let sizes = [view.ptr.dims()[0] - 1, dense.dims()[1], weight.dims()[1]];
+        let (a, dtype, relu) = (view.slices(), dense.dtype(), epilogue.relu);
+        let bias = epilogue.bias.as_ref().map(HostTensor::elements);
+        let (values, dense) = (values.elements(), dense.elements());
+        let gather = |rows| dynamic::spmm(a.part(rows), None, values, dense, [1, 1, sizes[1]], None, false);
+        let (out, kept): (ElementVec, Option<ElementVec>) = match weight.elements() {
+            Elements::F32(weight) => {
+                let gather = |rows| if let ElementVec::F32(list) = gather(rows) { list } else { unreachable!() };
+                let bias = bias.map(|bias| if let Elements::F32(bias) = bias { bias } else { unreachable!() });
+                let (out, kept) = panels(sizes, &gather, weight, Epilogue { bias, relu }, keep);
+                (out.into(), kept.map(Into::into))
+            }
+            Elements::F64(weight) => {
+                let gather = |rows| if let ElementVec::F64(list) = gather(rows) { list } else { unreachable!() };
+                let bias = bias.map(|bias| if let Elements::F64(bias) = bias { bias } else { unreachable!() });
+                let (out, kept) = panels(sizes, &gather, weight, Epilogue { bias, relu }, keep);
+                (out.into(), kept.map(Into::into))
+            }
+            _ => panic!("spmm_matmul: the factors must be f32, or f64"),
+        };
+        let [rows, terms, columns] = sizes;
+        (out.data([rows, columns], dtype), kept.map(|kept| kept.data([rows, terms], dtype)))
+    }
+}
+
+/// Numbers of a panel and of its result: half a second-level cache of f32.
+const CACHED: usize = 1 << 17;
+
+/// `gather(rows) y` and what follows it, of some of the `m` rows at a time. Gives the rows of `gather` too, to `keep`
+/// them.
+fn panels<T: Float>(
+    [m, k, n]: [usize; 3],
+    gather: &(dyn Fn(Range<usize>) -> Vec<T> + Sync),
+    y: &[T],
+    then: Epilogue<'_, T>,
+    keep: bool,
+) -> (Vec<T>, Option<Vec<T>>) {
+    assert!(k > 0 && n > 0, "spmm_matmul: there must be columns");
+    let size = (CACHED / (k + n)).clamp(64, PANEL);
+    let (y, mut out) = (Factor::new(y, [k, n], false), unwritten::<T>(m * n));
+    let mut kept = keep.then(|| unwritten::<T>(m * k));
+    let parts = kept.iter_mut().flat_map(|kept| kept.chunks_mut(size * k).map(Some)).chain(repeat_with(|| None));
+    let mut jobs: Vec<_> = out.chunks_mut(size * n).zip(parts).collect();
+    for_chunks(&mut jobs, 1, &|at, job| {
+        let (out, kept) = &mut job[0];
+        let rows = out.len() / n;
+        let gathered = gather(at * size..at * size + rows);
+        multiply([rows, k, n], Factor::new(&gathered, [rows, k], false), y, out, [n, 1], Parallelism::None);
+        bias_relu(None, out, n, then);
+        if let Some(kept) = kept {
+            kept.copy_from_slice(&gathered);
+        }
+        recycle(gathered);
+    });
+    (out, kept)
 }
 
 #[derive(Clone, Copy)]

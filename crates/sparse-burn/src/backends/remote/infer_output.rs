@@ -114,6 +114,10 @@ results! {
     Spmm -> Meta: |own| own.values.sized([own.batch * rows(&own.view), width(&own.dense)]);
     SpmmBackward -> (Meta, Meta): |own| (own.dense.clone(), own.values.clone());
     SpmmExtremum -> Meta: |own| own.dense.sized([rows(&own.view), width(&own.dense)]);
+    SpmmMatmul -> (Meta, Option<Meta>): |own| {
+        let rows = rows(&own.view);
+        (own.values.sized([rows, width(&own.weight)]), own.keep.then(|| own.values.sized([rows, width(&own.dense)])))
+    };
     SwapRows -> Meta: |own| own.values.clone();
     ZipRows -> Meta: |own| {
         let rows = own.maps[0].as_ref().map_or(count(&own.values[0]), count);

@@ -29,6 +29,16 @@ pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }:
         return followed(x.matmul(weight), bias, rectify);
     }
     let out = product(x.clone().inner(), weight.clone().inner(), bias.as_ref(), rectify);
+    linear_on_tape(out, x, weight, Epilogue { bias, relu: rectify })
+}
+
+/// What [`linear`] is of these operands, if it is known.
+pub(crate) fn linear_on_tape(
+    out: Tensor<2>,
+    x: Tensor<2>,
+    weight: Tensor<2>,
+    Epilogue { bias, relu: rectify }: Epilogue,
+) -> Tensor<2> {
     let saved = Saved {
         x: weight.is_tracked().then(|| x.clone().inner()),
         weight: x.is_tracked().then(|| weight.clone().inner()),

@@ -4,6 +4,7 @@ pub(crate) mod activation;
 pub(crate) mod gather;
 pub(crate) mod linear;
 pub(crate) mod log_softmax;
+pub(crate) mod matmul_linear;
 pub(crate) mod plan;
 pub(crate) mod put_along_axis;
 pub(crate) mod unique;

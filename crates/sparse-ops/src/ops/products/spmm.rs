@@ -23,6 +23,18 @@ pub(crate) fn spmm<K: Numeric>(
 ) -> Tensor<2, K> {
     let plan = if (batch, dense.dims()[1]) == (1, 1) { matrix.shifted_rows() } else { None };
     let out = kernel::spmm(matrix.by_row(), plan, &values, &dense, batch, &epilogue);
+    spmm_on_tape(matrix, out, [values, dense], batch, epilogue, kept)
+}
+
+/// What [`spmm`] is of these operands, if it is known.
+pub(crate) fn spmm_on_tape<K: Numeric>(
+    matrix: &Matrix,
+    out: Tensor<2, K>,
+    [values, dense]: [Tensor<2, K>; 2],
+    batch: usize,
+    epilogue: Epilogue<K>,
+    kept: Option<&Arc<TransposedValues>>,
+) -> Tensor<2, K> {
     let ids = [matrix.row_ids(), matrix.col_ids()];
     recorded(out, [values, dense], epilogue, |[values, dense]| {
         let wide = batch * dense.dims()[1] >= policy::WIDE;

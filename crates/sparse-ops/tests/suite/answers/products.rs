@@ -4,7 +4,7 @@ use super::{count, flex, near, ones, read, small};
 use burn::module::Param;
 use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use sparse_tensor::extend::linear;
+use sparse_tensor::extend::{linear, matmul_linear};
 use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
 use sparse_tensor::ops::{self, Epilogue};
 use sparse_tensor::{CooTensor, CsrTensor};
@@ -88,6 +88,58 @@ fn large_linear_maps_and_their_gradients() {
     near(x.grad(&own).unwrap(), dense_x.grad(&want).unwrap());
     near(weight.grad(&own).unwrap(), dense_weight.grad(&want).unwrap());
     near(bias.grad(&own).unwrap(), dense_bias.grad(&want).unwrap());
+}
+
+/// Of many rows both products go some rows at a time, with the bits of one after the other, whatever is tracked.
+#[test]
+fn a_linear_map_of_a_product() {
+    const ROWS: usize = 5003;
+    let edges: Vec<(usize, usize)> = (0..4 * ROWS).map(|k| (k * k % ROWS, k * 7 % ROWS)).collect();
+    for dtype in [FloatDType::F32, FloatDType::F64] {
+        for (device, tracked) in [(flex(), 0), (flex().autodiff(), 0), (flex().autodiff(), 1), (flex().autodiff(), 2)]
+            .into_iter()
+            .chain([(flex().autodiff().gradient_checkpointing(), 15)])
+        {
+            let own = |at: usize, x: Tensor<2>| {
+                let x = x.cast(dtype);
+                if tracked >> at & 1 == 1 { x.require_grad() } else { x }
+            };
+            // Of some rows nothing is stored, and some columns have no number.
+            let values = waves([edges.len(), 1], &device).flatten(0, 1);
+            let a = CooTensor::from_edges(&edges, values, ROWS).unwrap().to_csr().cast(dtype);
+            let a = if tracked & 8 > 0 { a.require_grad() } else { a };
+            let x = own(
+                0,
+                waves([ROWS, 130], &device).mask_fill(waves([ROWS, 130], &device).greater_elem(0.99999), f32::NAN),
+            );
+            let (weight, bias) = (own(1, waves([130, 40], &device)), own(2, waves([1, 40], &device)));
+            let after = || Epilogue { bias: Some(bias.clone().reshape([40])), relu: true };
+            let joined = matmul_linear(&a, x.clone(), weight.clone(), after()).unwrap();
+            let apart = linear(a.matmul(x.clone()), weight.clone(), after());
+            assert!(joined.to_data().into_bytes() == apart.to_data().into_bytes(), "{dtype:?}, {tracked}");
+            assert_eq!((joined.is_tracked(), joined.device()), (apart.is_tracked(), apart.device()));
+            if tracked == 0 {
+                continue;
+            }
+            let factors = waves([ROWS, 40], &device).cast(dtype);
+            let [joined, apart] = [joined, apart].map(|out| (out * factors.clone()).sum().backward());
+            for (at, own) in [&x, &weight, &bias].into_iter().enumerate() {
+                let same = own.grad(&joined).map(|grad| grad.to_data().into_bytes())
+                    == own.grad(&apart).map(|grad| grad.to_data().into_bytes());
+                assert!(same, "{dtype:?}, {tracked}: gradient {at}");
+            }
+            let of_values = |grads| a.grad(grads).map(|grad| grad.values::<1>().to_data().into_bytes());
+            assert!(of_values(&joined) == of_values(&apart), "{dtype:?}, {tracked}: gradient of the values");
+        }
+    }
+    // Another order of the elements, a fill, and what does not fit.
+    let (a, x, weight) = (small(), ones([3, 2]), ones([2, 4]));
+    let sums = |a: &CooTensor<2>| a.to_dense().matmul(ones([3, 2])).matmul(ones([2, 4]));
+    near(matmul_linear(&a, x.clone(), weight.clone(), Epilogue::default()).unwrap(), sums(&a));
+    let filled = a.add_scalar(1.0);
+    near(matmul_linear(&filled, x, weight.clone(), Epilogue::default()).unwrap(), sums(&filled));
+    let wrong = matmul_linear(&a, ones([4, 2]), weight, Epilogue::default());
+    assert_eq!(wrong.unwrap_err().kind(), "shape_mismatch");
 }
 
 /// Layers of no inputs and of no nodes: the bias alone, after ReLU or not.
