@@ -158,7 +158,9 @@ proptest! {
         let (a, b) = (spread(a, 0.37), spread(b, 0.4142));
         check(pick, &[a.data(), b.data()], |xs| {
             let (x, y): (CooTensor<2>, CooTensor<2>) = (a.coo(xs[0].tensor()), b.coo(xs[1].tensor()));
-            let at: CooTensor<2> = mask.coo(dense(mask.values.clone(), [mask.values.len()]));
+            let own = xs[0].tensor::<1>();
+            let ones = TensorData::new(mask.values.clone(), [mask.values.len()]);
+            let at: CooTensor<2> = mask.coo(Tensor::from_data(ones, (&own.device().inner(), own.dtype())));
             let out: Tensor<1> = match (csr, masked) {
                 (true, true) => x.to_csr().spgemm_masked(&y.to_csr(), &at.to_csr(), semiring).values(),
                 (true, false) => x.to_csr().spgemm_semiring(&y.to_csr(), semiring).values(),

@@ -1,6 +1,6 @@
 use crate::random::{Kind, matrix, numbers};
 use crate::solutions::{ALL, kind_of};
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_dev::gradients::check;
 use sparse_tensor::CsrTensor;
@@ -69,12 +69,17 @@ proptest! {
         let values = TensorData::new(values.clone(), [values.len()]);
         let right = TensorData::new(right, [3]);
         // Constants are on a device without the tape.
-        let constant = |data: &TensorData| Tensor::<1>::from_data(data.clone(), (&Device::flex(), DType::F64));
+        let constant = |data: &TensorData, like: &Tensor<1>| {
+            Tensor::<1>::from_data(data.clone(), (&like.device().inner(), like.dtype()))
+        };
         check(pick, std::slice::from_ref(&values), |xs| {
-            exact(method).solve(&with_values(&rows, &cols, xs[0].tensor(), [3, 3]), constant(&right))
+            let own = xs[0].tensor::<1>();
+            let right = constant(&right, &own);
+            exact(method).solve(&with_values(&rows, &cols, own, [3, 3]), right)
         })?;
         check(pick, std::slice::from_ref(&right), |xs| {
-            exact(method).solve(&with_values(&rows, &cols, constant(&values), [3, 3]), xs[0].tensor::<1>())
+            let own = xs[0].tensor::<1>();
+            exact(method).solve(&with_values(&rows, &cols, constant(&values, &own), [3, 3]), own)
         })?;
     }
 

@@ -75,8 +75,9 @@ fn without_a_vector() {
     for (n, method) in [(6, EigshMethod::Lanczos), (30, EigshMethod::Lanczos), (30, EigshMethod::Lobpcg)] {
         let inputs = [numbers(n, 1.5, 0.2), numbers(n - 1, -0.4, 0.01)];
         check(n % 2, &inputs, |xs| {
-            let a = path(xs[0].tensor(), xs[1].tensor());
-            let ones = Tensor::ones([n, 1], (&Device::flex(), burn::tensor::DType::F64));
+            let own = xs[0].tensor::<1>();
+            let ones = Tensor::ones([n, 1], (&own.device().inner(), own.dtype()));
+            let a = path(own, xs[1].tensor());
             let hints = SpectrumHints { deflate: Some(ones), ..SpectrumHints::default() };
             let pairs = exact(2, Which::Smallest, method).try_solve_with(&a, hints).unwrap();
             Tensor::cat(vec![pairs.values.reshape([1, 2]), pairs.vectors], 0)
