@@ -1,7 +1,7 @@
 //! Several shortest paths between two nodes, and trees of predecessors.
 
 use super::host::{HostRows, keep};
-use super::paths::{check_count, path_weights};
+use super::paths::{check_count, in_dtype, path_weights};
 use burn::tensor::{Int, Tensor, TensorData};
 use sparse_core::graph::{self, NegativeCycle, path_length};
 use sparse_macros::or_panic;
@@ -67,7 +67,7 @@ pub fn try_k_shortest_paths(
     let lengths: Vec<f64> = found.iter().map(|path| path_length(&weights, path)).collect();
     let values = adjacency.rows();
     let (plain, dtype, edges) = (values.device().inner(), values.dtype(), weights.len());
-    let data = TensorData::new(lengths, [found.len()]).convert_dtype(dtype);
+    let data = in_dtype(OP, TensorData::new(lengths, [found.len()]), dtype, |_| target)?;
     let lengths = Tensor::<1>::from_data(data, (&plain, dtype));
     let lengths = record(lengths, [Erased::from(values)], (found, edges), |(found, edges), grad: Tensor<1>, _| {
         let (options, edges) = ((grad.device(), grad.dtype()), *edges);

@@ -96,8 +96,8 @@ impl ShortestPaths {
 /// for another fill than zero or undefined; `invalid` that names the edge for a weight that is NaN or negatively
 /// infinite, or a node of a cycle with a negative sum that a source reaches (any cycle, for several sources). A cycle
 /// that rounding cannot tell from 0 may be such a cycle from one source and none from several. `invalid` too for a
-/// length that the dtype does not hold, with the node, and for negative weights with a sum near the least f64.
-/// `overflow` for 2^32 nodes or more.
+/// length that f16, bf16 or f32 does not hold, with the node (one beyond f64 counts as no path), and for negative
+/// weights with a sum near the least f64. `overflow` for 2^32 nodes or more.
 #[or_panic]
 pub fn try_shortest_paths(adjacency: &CsrTensor<2>, sources: &[usize]) -> Result<ShortestPaths> {
     try_shortest_paths_within(adjacency, sources, f64::INFINITY)
@@ -193,17 +193,7 @@ pub fn try_shortest_paths_by(
     let (plain, dtype) = (values.device().inner(), values.dtype());
     let reached: Vec<bool> = distances.iter().map(|distance| distance.is_finite()).collect();
     let found = Arc::new(Found { rows, via, reached, nodes, edges: weights.len() });
-    let whole = TensorData::new(distances, [sources.len(), nodes]);
-    let data = whole.clone().convert_dtype(dtype);
-    if dtype != DType::F64 {
-        let fits = |(length, there): (f64, &bool)| !there || length.is_finite();
-        if let Some(at) = data.clone().convert::<f64>().iter::<f64>().zip(&found.reached).position(|own| !fits(own)) {
-            let length = whole.iter::<f64>().nth(at).unwrap_or_default();
-            let (dtype, node) = (format!("{dtype:?}").to_lowercase(), at % nodes);
-            let message = format!("a length must fit {dtype}, got {length} to node {node}: use f32 or f64");
-            return Err(SparseError::invalid(OP, message));
-        }
-    }
+    let data = in_dtype(OP, TensorData::new(distances, [sources.len(), nodes]), dtype, |at| at % nodes)?;
     let distances = Tensor::<2>::from_data(data, (&plain, dtype));
     let distances = record(distances, [Erased::from(values)], found.clone(), |found, grad: Tensor<2>, _| {
         let options = (grad.device(), grad.dtype());
@@ -326,6 +316,30 @@ pub(super) fn path_weights(op: &'static str, adjacency: &CsrTensor<2>, rows: &Ho
         false => Ok(weights),
         true => {
             let message = format!("the sum of the negative weights must be far from the least float, got {least:e}");
+            Err(SparseError::invalid(op, message))
+        }
+    }
+}
+
+/// Lengths of paths in a dtype. Infinite ones are of no path. `node` is where length `at` leads.
+pub(super) fn in_dtype(
+    op: &'static str,
+    lengths: TensorData,
+    dtype: DType,
+    node: impl Fn(usize) -> usize,
+) -> Result<TensorData> {
+    if dtype == DType::F64 {
+        return Ok(lengths);
+    }
+    let data = lengths.clone().convert_dtype(dtype);
+    let narrow = data.clone().convert::<f64>();
+    let lost = |(whole, own): (f64, f64)| whole.is_finite() && !own.is_finite();
+    match lengths.iter::<f64>().zip(narrow.iter::<f64>()).position(lost) {
+        None => Ok(data),
+        Some(at) => {
+            let length = lengths.iter::<f64>().nth(at).unwrap_or_default();
+            let (dtype, node) = (format!("{dtype:?}").to_lowercase(), node(at));
+            let message = format!("a length must fit {dtype}, got {length} to node {node}: use f32 or f64");
             Err(SparseError::invalid(op, message))
         }
     }

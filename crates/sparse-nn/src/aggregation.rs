@@ -385,7 +385,8 @@ pub(super) fn aggregated(
         (x, Some(reduce)) if matches!(x, Features::Sparse(_)) || weight_first(adjacency, d_input, d_output) => {
             return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
         }
-        (Features::Dense(x), Some(Reduce::Add)) => {
+        // A sum is of the stored elements, whatever the fill.
+        (Features::Dense(x), Some(Reduce::Add)) if adjacency.fill().is_zero() || adjacency.fill().is_undefined() => {
             same_elements(op, x, &weight)?;
             return matmul_linear(adjacency, x.clone(), weight, Epilogue::default());
         }

@@ -157,12 +157,13 @@ pub(crate) fn own_product(of: &Tensor<2>, elements: usize, terms: usize) -> bool
 }
 
 /// Whether a sparse product and a dense one after it, with results `[rows, terms]` and `[rows, columns]`, go some rows
-/// at a time: on a CPU, where the rows between do not fit the second-level cache and the weights do.
+/// at a time: on a CPU, where the rows between do not fit the second-level cache and the weights do. Longer sums, and
+/// products with a vector, are added in an order that depends on the number of rows.
 pub(crate) fn joins_products(x: &Tensor<2>, [rows, terms, columns]: [usize; 3]) -> bool {
     const CACHED: usize = 1 << 20;
     let cells = |rows: usize, columns: usize| rows.saturating_mul(columns).saturating_mul(x.dtype().size());
-    let far = rows >= LONG && cells(rows, terms) > 2 * CACHED && terms > 0;
-    far && columns > 0 && cells(terms, columns) <= CACHED / 2 && is_wide(x) && own_passes(&x.device())
+    let far = rows >= LONG && cells(rows, terms) > 2 * CACHED && (1..=512).contains(&terms);
+    far && columns > 1 && cells(terms, columns) <= CACHED / 2 && own_product(x, rows.saturating_mul(columns), terms)
 }
 
 /// Whether sums may be added up from parts: those of 16-bit floats are rounded once.

@@ -2,7 +2,7 @@
 
 use crate::algorithms::floats;
 use crate::paths::{check_all, draws, graph, random};
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
 use sparse_tensor::CooTensor;
 use sparse_tensor::data::*;
 
@@ -68,6 +68,9 @@ fn what_has_no_path_or_no_order() {
     let a = graph(&[(0, 1, 1.0), (1, 2, f64::INFINITY)], 3);
     assert!(k_shortest_paths(&a, 0, 2, 4).paths.is_empty());
     assert_eq!(k_shortest_paths(&a, 1, 1, 4).paths, [vec![1]]);
+    let long = graph(&[(0, 1, 3e38), (1, 2, 3e38)], 3).cast(FloatDType::F32);
+    let told = try_k_shortest_paths(&long, 0, 2, 1).err().unwrap().to_string();
+    assert!(told.contains("must fit f32") && told.contains("node 2"), "{told}");
     let cycle = graph(&[(0, 1, 1.0), (1, 0, -2.0), (1, 2, 1.0)], 3);
     assert_eq!(try_k_shortest_paths(&cycle, 0, 2, 1).err().unwrap().kind(), "invalid");
     assert_eq!(try_k_shortest_paths(&cycle, 0, 3, 1).err().unwrap().kind(), "index_out_of_range");

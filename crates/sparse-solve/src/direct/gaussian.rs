@@ -133,11 +133,12 @@ impl SparseGaussian {
         let [count, n] = z.dims();
         let values = &self.factor.values;
         let core = &self.factor.core;
-        let mean = self.mean.clone().reshape(Exact([1, n]));
         if n == 0 {
-            let none = values.zeros_like().inner();
-            let z = record(z, [Erased::from(values)], none, |none, _, _| [Some(none.clone().into())]);
-            return Ok(z + mean);
+            let none = (values.zeros_like().inner(), self.mean.zeros_like().inner());
+            let parents = [Erased::from(values), Erased::from(&self.mean)];
+            return Ok(record(z.inner(), parents, none, |(values, mean), _, _| {
+                [Some(values.clone().into()), Some(mean.clone().into())]
+            }));
         }
         let mut list = numbers(z.clone().inner());
         let blocks = blocks(core);
@@ -149,7 +150,7 @@ impl SparseGaussian {
         let away = tensor(out, [count, n], &values.device(), values.dtype());
         let saved = Saved { core: core.clone(), solved: values.is_tracked().then_some(list) };
         let away = record(away, [Erased::from(values)], saved, |saved, grad, _| [Some(saved.gradient(grad).into())]);
-        Ok(away + mean)
+        Ok(away + self.mean.clone().reshape(Exact([1, n])))
     }
 
     fn check(&self, op: &'static str, x: &Tensor<2>) -> Result<()> {

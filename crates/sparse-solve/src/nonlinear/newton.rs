@@ -30,7 +30,8 @@ const ARMIJO: f64 = 1e-4;
 /// It ends when `|F(u)| <= max(relative |F(start)|, absolute)`, or when a whole step is as short as `step |u|` and
 /// - made `|F|` smaller by a factor of `sqrt(step)`: where the error is squared in an iteration, it is now far below
 ///   the step, or
-/// - rounding keeps `|F(u)|` large: a change of `u` by a few units in the last place changes `F` by a tenth of it.
+/// - rounding of `u` keeps `|F(u)|` large: a change of `u` by a few units in the last place changes `F` by a tenth of
+///   it. Constants in `F` beside which `u` hardly counts are not seen so: give `absolute` for these.
 ///
 /// Backward, by the implicit function: with the gradient `g` of `u` it solves `J^T w = -g` at the solution, and gives
 /// `w` to one application of `F` that is on the tape. So gradients reach what `theta` is made of, and the memory is
@@ -237,9 +238,12 @@ impl NewtonConfig {
             if progress.as_mut().is_some_and(|progress| !progress(report.iterations, size)) {
                 break if size <= goal { Stopped::Converged } else { Stopped::Cancelled };
             }
-            if short && share == 1.0 {
+            if short && share == 1.0 && size > goal {
+                if size <= self.step.sqrt() * before {
+                    break Stopped::Converged;
+                }
                 report.evaluations += 1;
-                if size <= self.step.sqrt() * before || is_rounding(equation, &u, &value, size)? {
+                if is_rounding(equation, &u, &value, size)? {
                     break Stopped::Converged;
                 }
             }
@@ -262,7 +266,7 @@ fn is_rounding<M: Module + Send + Sync + 'static, const D: usize>(
     let change = random(0, own.dims()[1], &own).mul_scalar(4.0 * epsilon) * own;
     let near = equation.eval(u.clone() + change.reshape(Exact(dims)))?;
     let [moved] = sizes([&column(near - value.clone())]);
-    Ok(size <= 10.0 * moved)
+    Ok(moved.is_finite() && size <= 10.0 * moved)
 }
 
 /// An error of one iteration. The kinds that say what does not fit stay as they are.

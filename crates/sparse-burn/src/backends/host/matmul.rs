@@ -9,7 +9,6 @@ use burn::tensor::TensorData;
 use gemm::Parallelism;
 use sparse_core::dynamic::{self, ElementVec, Elements};
 use sparse_core::{Epilogue, Float, bias_relu, for_chunks, recycle, threads, unwritten};
-use std::iter::repeat_with;
 use std::ops::Range;
 
 /// Products of fewer multiplications than this run on one thread, as in Burn.
@@ -55,58 +54,79 @@ impl SpmmMatmul<HostTensor> {
     pub(crate) fn host(self) -> (TensorData, Option<TensorData>) {
         let Self { view, values, dense, weight, epilogue, keep } = self;
         let sizes = [view.ptr.dims()[0] - 1, dense.dims()[1], weight.dims()[1]];
+        assert_eq!(weight.dims()[0], sizes[1], "spmm_matmul: the weight must have a row for each column before it");
         let (a, dtype, relu) = (view.slices(), dense.dtype(), epilogue.relu);
         let bias = epilogue.bias.as_ref().map(HostTensor::elements);
         let (values, dense) = (values.elements(), dense.elements());
         let gather = |rows| dynamic::spmm(a.part(rows), None, values, dense, [1, 1, sizes[1]], None, false);
+        let panels = panels(sizes, &|row| a.ptr.at(row));
+        macro_rules! of {
+            ($Of:ident, $weight:ident) => {{
+                let gather = |rows| if let ElementVec::$Of(list) = gather(rows) { list } else { panic!("{MIXED}") };
+                let bias = bias.map(|bias| if let Elements::$Of(bias) = bias { bias } else { panic!("{MIXED}") });
+                let (out, kept) = by_panel(sizes, &panels, &gather, $weight, Epilogue { bias, relu }, keep);
+                (out.into(), kept.map(Into::into))
+            }};
+        }
         let (out, kept): (ElementVec, Option<ElementVec>) = match weight.elements() {
-            Elements::F32(weight) => {
-                let gather = |rows| if let ElementVec::F32(list) = gather(rows) { list } else { unreachable!() };
-                let bias = bias.map(|bias| if let Elements::F32(bias) = bias { bias } else { unreachable!() });
-                let (out, kept) = panels(sizes, &gather, weight, Epilogue { bias, relu }, keep);
-                (out.into(), kept.map(Into::into))
-            }
-            Elements::F64(weight) => {
-                let gather = |rows| if let ElementVec::F64(list) = gather(rows) { list } else { unreachable!() };
-                let bias = bias.map(|bias| if let Elements::F64(bias) = bias { bias } else { unreachable!() });
-                let (out, kept) = panels(sizes, &gather, weight, Epilogue { bias, relu }, keep);
-                (out.into(), kept.map(Into::into))
-            }
-            _ => panic!("spmm_matmul: the factors must be f32, or f64"),
+            Elements::F32(weight) => of!(F32, weight),
+            Elements::F64(weight) => of!(F64, weight),
+            _ => panic!("{MIXED}"),
         };
         let [rows, terms, columns] = sizes;
         (out.data([rows, columns], dtype), kept.map(|kept| kept.data([rows, terms], dtype)))
     }
 }
 
+const MIXED: &str = "spmm_matmul: the factors and the bias must be f32, or f64";
+
 /// Numbers of a panel and of its result: half a second-level cache of f32.
 const CACHED: usize = 1 << 17;
 
-/// `gather(rows) y` and what follows it, of some of the `m` rows at a time. Gives the rows of `gather` too, to `keep`
-/// them.
-fn panels<T: Float>(
+/// Panels of rows of nearly the same length, or none where threads could not share them evenly. `at` is where the
+/// elements of a row begin.
+fn panels([m, k, n]: [usize; 3], at: &dyn Fn(usize) -> usize) -> Vec<Range<usize>> {
+    let count = m / (CACHED / (k + n).max(1)).clamp(64, PANEL);
+    let panels: Vec<_> = (0..count).map(|panel| panel * m / count..(panel + 1) * m / count).collect();
+    let most = panels.iter().map(|rows| at(rows.end) - at(rows.start)).max().unwrap_or(0);
+    let even = count >= 4 * threads() && most.saturating_mul(2 * threads()) <= at(m) - at(0);
+    if even { panels } else { vec![] }
+}
+
+/// `gather(rows) y` and what follows it, panel by panel. Gives the rows of `gather` too, to `keep` them. Without panels
+/// one product follows the other.
+fn by_panel<T: Float>(
     [m, k, n]: [usize; 3],
+    panels: &[Range<usize>],
     gather: &(dyn Fn(Range<usize>) -> Vec<T> + Sync),
     y: &[T],
     then: Epilogue<'_, T>,
     keep: bool,
 ) -> (Vec<T>, Option<Vec<T>>) {
-    assert!(k > 0 && n > 0, "spmm_matmul: there must be columns");
-    let size = (CACHED / (k + n)).clamp(64, PANEL);
+    if panels.is_empty() {
+        let between = gather(0..m);
+        let out = product(&between, y, Sizes { m, k, n, transposed: [false; 2] }, then);
+        return (out, keep.then_some(between));
+    }
     let (y, mut out) = (Factor::new(y, [k, n], false), unwritten::<T>(m * n));
     let mut kept = keep.then(|| unwritten::<T>(m * k));
-    let parts = kept.iter_mut().flat_map(|kept| kept.chunks_mut(size * k).map(Some)).chain(repeat_with(|| None));
-    let mut jobs: Vec<_> = out.chunks_mut(size * n).zip(parts).collect();
-    for_chunks(&mut jobs, 1, &|at, job| {
-        let (out, kept) = &mut job[0];
-        let rows = out.len() / n;
-        let gathered = gather(at * size..at * size + rows);
-        multiply([rows, k, n], Factor::new(&gathered, [rows, k], false), y, out, [n, 1], Parallelism::None);
+    let (mut outs, mut keeps) = (&mut out[..], kept.as_deref_mut());
+    let mut jobs = Vec::with_capacity(panels.len());
+    for rows in panels {
+        let out = outs.split_off_mut(..rows.len() * n).expect("a panel is within the result");
+        let kept = keeps.as_mut().map(|all| all.split_off_mut(..rows.len() * k).expect("as many rows"));
+        jobs.push((rows.clone(), out, kept));
+    }
+    for_chunks(&mut jobs, 1, &|_, job| {
+        let (rows, out, kept) = &mut job[0];
+        let between = gather(rows.clone());
+        let x = Factor::new(&between, [rows.len(), k], false);
+        multiply([rows.len(), k, n], x, y, out, [n, 1], Parallelism::None);
         bias_relu(None, out, n, then);
         if let Some(kept) = kept {
-            kept.copy_from_slice(&gathered);
+            kept.copy_from_slice(&between);
         }
-        recycle(gathered);
+        recycle(between);
     });
     (out, kept)
 }
@@ -245,6 +265,39 @@ fn multiply<T: Float>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Panels of any number of rows, with the bits of the whole product.
+    #[test]
+    fn panels_are_the_whole_product() {
+        let [m, k, n] = [3000, 130, 40];
+        let between: Vec<f32> = (0..m * k).map(|at| (at as f32 * 0.37).sin()).collect();
+        let y: Vec<f32> = (0..k * n).map(|at| (at as f32 * 0.73).cos()).collect();
+        let gather = |rows: Range<usize>| between[rows.start * k..rows.end * k].to_vec();
+        let then = Epilogue { bias: Some(&y[..n]), relu: true };
+        let (want, kept) = by_panel([m, k, n], &[], &gather, &y, then, true);
+        assert!(kept.as_deref() == Some(&between[..]));
+        for cuts in
+            [vec![0, 64, 1000, 3000], (0..=10).map(|at| at * 300).collect(), (0..=30).map(|at| at * 100).collect()]
+        {
+            let panels: Vec<_> = cuts.windows(2).map(|ends| ends[0]..ends[1]).collect();
+            let (out, kept) = by_panel([m, k, n], &panels, &gather, &y, then, true);
+            assert!(out == want && kept.as_deref() == Some(&between[..]), "{panels:?}");
+            assert!(by_panel([m, k, n], &panels, &gather, &y, then, false).0 == want, "{panels:?}");
+        }
+    }
+
+    /// They cover all rows, and there are none where one thread would have most of the elements.
+    #[test]
+    fn panels_are_even() {
+        let rows = 300 * 4 * threads();
+        let found = panels([rows, 256, 256], &|row| 5 * row);
+        assert!(found.len() >= 4 * threads() && found.iter().all(|own| own.len() >= 64));
+        assert_eq!((found[0].start, found[found.len() - 1].end), (0, rows));
+        assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
+        let hub = |row: usize| if row > 100 { 5 * row + 100 * rows } else { 5 * row };
+        assert!(panels([rows, 256, 256], &hub).is_empty());
+        assert!(panels([300, 256, 256], &|row| row).is_empty());
+    }
 
     /// Sizes of one block, of several panels, of sums in parts, of several threads, and without elements.
     #[test]

@@ -92,6 +92,20 @@ fn long_segments_in_every_dtype_and_on_every_tape() {
     }
 }
 
+/// In both orders of the products the sum is of the stored elements.
+#[test]
+fn sums_of_sage_pass_over_a_fill() {
+    let device = Device::flex();
+    let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [0.0, 1.0]], &device));
+    for [d_input, d_output] in [[5, 2], [2, 5]] {
+        let layer = SageConvConfig::new(d_input, d_output).with_aggregation(Aggregation::Add).init(&device);
+        let x = Tensor::<2>::ones([2, d_input], &device);
+        let own = layer.forward(&a.clone().with_fill(sparse_tensor::Fill::scalar(1.0)), x.clone());
+        let error = (own - layer.forward(&a, x)).abs().max().into_scalar::<f32>();
+        assert!(error < 1e-6, "{d_input} to {d_output}: {error}");
+    }
+}
+
 /// GraphSAGE takes each of them, in place of the reductions that a product can do.
 #[test]
 fn sage_takes_any() {

@@ -93,8 +93,8 @@ fn large_linear_maps_and_their_gradients() {
 /// Of many rows both products go some rows at a time, with the bits of one after the other, whatever is tracked.
 #[test]
 fn a_linear_map_of_a_product() {
-    const ROWS: usize = 5003;
-    let edges: Vec<(usize, usize)> = (0..4 * ROWS).map(|k| (k * k % ROWS, k * 7 % ROWS)).collect();
+    const ROWS: usize = 12_003;
+    let edges = || (0..4 * ROWS).map(|k| (k * k % ROWS, k * 7 % ROWS)).collect::<Vec<_>>();
     for dtype in [FloatDType::F32, FloatDType::F64] {
         for (device, tracked) in [(flex(), 0), (flex().autodiff(), 0), (flex().autodiff(), 1), (flex().autodiff(), 2)]
             .into_iter()
@@ -105,8 +105,8 @@ fn a_linear_map_of_a_product() {
                 if tracked >> at & 1 == 1 { x.require_grad() } else { x }
             };
             // Of some rows nothing is stored, and some columns have no number.
-            let values = waves([edges.len(), 1], &device).flatten(0, 1);
-            let a = CooTensor::from_edges(&edges, values, ROWS).unwrap().to_csr().cast(dtype);
+            let values = waves([4 * ROWS, 1], &device).flatten(0, 1);
+            let a = CooTensor::from_edges(&edges(), values, ROWS).unwrap().to_csr().cast(dtype);
             let a = if tracked & 8 > 0 { a.require_grad() } else { a };
             let x = own(
                 0,
@@ -131,6 +131,30 @@ fn a_linear_map_of_a_product() {
             let of_values = |grads| a.grad(grads).map(|grad| grad.values::<1>().to_data().into_bytes());
             assert!(of_values(&joined) == of_values(&apart), "{dtype:?}, {tracked}: gradient of the values");
         }
+    }
+    // The values alone are on a device with a tape, or the weight alone is frozen.
+    let (plain, device) = (flex(), flex().autodiff());
+    let a = CooTensor::from_edges(&edges(), waves([4 * ROWS, 1], &plain).flatten(0, 1), ROWS).unwrap().to_csr();
+    let (x, weight) = (waves([ROWS, 130], &plain), waves([130, 40], &plain));
+    let on_tape = a.clone().to_device(&device);
+    let out = matmul_linear(&on_tape, x.clone(), weight.clone(), Epilogue::default()).unwrap();
+    let want = linear(on_tape.matmul(x.clone()), weight.clone(), Epilogue::default());
+    assert_eq!((out.device(), out.is_autodiff(), out.is_tracked()), (want.device(), want.is_autodiff(), false));
+    let tracked = Tensor::from_inner(x.clone()).require_grad();
+    let out = matmul_linear(&a, tracked.clone(), weight.clone(), Epilogue::default()).unwrap();
+    let want = linear(a.matmul(tracked.clone()), weight.clone(), Epilogue::default());
+    let [out, want] = [out, want].map(|out| tracked.grad(&out.square().sum().backward()).unwrap());
+    assert!(out.to_data().into_bytes() == want.to_data().into_bytes());
+    for (weight, bias) in [
+        (weight.clone().cast(FloatDType::F64), None),
+        (weight.clone(), Some(waves([40], &plain).cast(FloatDType::F64))),
+    ] {
+        let wrong = matmul_linear(&a, x.clone(), weight, Epilogue { bias, relu: false });
+        assert_eq!(wrong.unwrap_err().kind(), "dtype_mismatch");
+    }
+    for (weight, bias) in [(ones([131, 40]), None), (weight, Some(ones([41])))] {
+        let wrong = matmul_linear(&a, x.clone(), weight, Epilogue { bias, relu: false });
+        assert_eq!(wrong.unwrap_err().kind(), "shape_mismatch");
     }
     // Another order of the elements, a fill, and what does not fit.
     let (a, x, weight) = (small(), ones([3, 2]), ones([2, 4]));
