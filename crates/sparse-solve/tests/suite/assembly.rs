@@ -50,8 +50,10 @@ proptest! {
         pick in 0usize..4,
     ) {
         let elements = &numbers_of[..count * k * k];
-        let assembly = Assembly::with_fixed(connectivity(&list, [count, k]), size, &fixed).unwrap();
-        let a = assembly.matrix(dense(elements, [count, k, k], DType::F64));
+        let of = |device: &Device| {
+            Assembly::with_fixed(connectivity(&list, [count, k]).to_device(device), size, &fixed).unwrap()
+        };
+        let a = of(&Device::flex()).matrix(dense(elements, [count, k, k], DType::F64));
         CsrPattern::new(a.row_ptr(), a.col_idx(), &[size, size]).unwrap();
         let want = added(elements, &list, [count, k], size, &fixed);
         for (got, want) in numbers(a.to_dense()).into_iter().zip(&want) {
@@ -61,7 +63,10 @@ proptest! {
         prop_assert_eq!(a.nnz(), want.iter().filter(|value| **value != 0.0).count());
         if !elements.is_empty() {
             let input = TensorData::new(elements.to_vec(), [count, k, k]);
-            check(pick, &[input], |xs| assembly.matrix(xs[0].tensor()).to_dense())?;
+            check(pick, &[input], |xs| {
+                let elements: Tensor<3> = xs[0].tensor();
+                of(&elements.device().inner()).matrix(elements).to_dense()
+            })?;
         }
     }
 
@@ -69,10 +74,11 @@ proptest! {
     #[test]
     fn solutions_have_gradients(stiffness in prop::collection::vec(0.5f64..2.0, 4), pick in 0usize..4) {
         let chain: Vec<usize> = (0..4).flat_map(|spring| [spring, spring + 1]).collect();
-        let assembly = Assembly::with_fixed(connectivity(&chain, [4, 2]), 5, &[0, 4]).unwrap();
         check(pick, &[TensorData::new(stiffness, [4, 1, 1])], |xs| {
             let stiffness: Tensor<3> = xs[0].tensor();
             let options = (&stiffness.device().inner(), stiffness.dtype());
+            let connectivity = connectivity(&chain, [4, 2]).to_device(options.0);
+            let assembly = Assembly::with_fixed(connectivity, 5, &[0, 4]).unwrap();
             let one = Tensor::<3>::from_data([[[1.0, -1.0], [-1.0, 1.0]]], options);
             let b = Tensor::<1>::from_data([0.0, 1.0, 2.0, -1.0, 0.0], options);
             SolverConfig::new(Method::Cg).with_relative(1e-13).solve(&assembly.matrix(stiffness * one), b)

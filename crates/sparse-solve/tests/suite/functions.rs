@@ -151,8 +151,10 @@ proptest! {
             near(&list(twice), &product(&own, right, [n, n, width.max(1)]), tolerance);
         }
         check(pick, &[TensorData::new(right.to_vec(), [n, width.max(1)])], |xs| {
-            let a = Operator::from(CsrTensor::<2>::from_dense(dense(&own, [n, n], F64)));
-            FunmConfig::new().with_relative(1e-12).multiply(|x| x.ln() + 1.0, &a, xs[0].tensor::<2>())
+            let b = xs[0].tensor::<2>();
+            let own = dense::<2>(&own, [n, n], F64).to_device(&b.device().inner());
+            let a = Operator::from(CsrTensor::<2>::from_dense(own));
+            FunmConfig::new().with_relative(1e-12).multiply(|x| x.ln() + 1.0, &a, b)
         })?;
     }
 }
@@ -173,8 +175,9 @@ fn gradients_where_terms_vanish() {
         .unwrap();
         // A multiple of the identity, whose series has one term.
         check(pick, &[TensorData::new(vec![0.5; 3], [3])], |xs| {
-            let a = CsrTensor::<2>::from_diagonal(xs[0].tensor());
-            expm_multiply(&a, dense::<1>(&[1.0, -2.0, 3.0], [3], F64), 1.5)
+            let own = xs[0].tensor::<1>();
+            let b = dense::<1>(&[1.0, -2.0, 3.0], [3], F64).to_device(&own.device().inner());
+            expm_multiply(&CsrTensor::<2>::from_diagonal(own), b, 1.5)
         })
         .unwrap();
     }
@@ -216,8 +219,8 @@ fn grids_of_times() {
     near(&list(one[0].clone()), &list(expm_multiply(&a, b.clone(), 0.7)), 1e-15);
     for pick in 0..4 {
         check(pick, &[TensorData::new(list(b.clone()), [20])], |xs| {
-            let all = expm_multiply_grid(&a, xs[0].tensor::<1>(), 0.0, 2.0, 3);
-            Tensor::stack::<2>(all, 0)
+            let b = xs[0].tensor::<1>();
+            Tensor::stack::<2>(expm_multiply_grid(&a.clone().to_device(&b.device().inner()), b, 0.0, 2.0, 3), 0)
         })
         .unwrap();
     }

@@ -112,12 +112,11 @@ fn bounds_of_the_unknown() {
     let n = 15;
     let options = (&Device::flex(), F64);
     let a = laplacian(&[n], Boundary::Dirichlet, options).unwrap();
-    let pattern = a.pattern().clone();
     let force: Vec<f64> = (0..n).map(|k| 0.2 * (k as f64 * 0.55).cos()).collect();
     let (lower, upper) = (vec![-0.3; n], (0..n).map(|k| 0.25 + 0.01 * k as f64).collect::<Vec<_>>());
     let newton = NewtonConfig::new().with_relative(1e-13).with_step(0.0).with_absolute(1e-13).with_solver(exact());
     let solve = |theta: &Bounded, start: Tensor<1>| {
-        newton.try_solve_with(theta, bounded, start, Jacobian::colored(&pattern), None).unwrap()
+        newton.try_solve_with(theta, bounded, start, Jacobian::colored(theta.0.pattern()), None).unwrap()
     };
     let theta = (a.clone(), dense(&force, [n], F64), dense(&lower, [n], F64), dense(&upper, [n], F64));
     let root = solve(&theta, Tensor::zeros([n], options));

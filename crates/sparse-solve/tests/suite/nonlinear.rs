@@ -131,12 +131,14 @@ proptest! {
         let inputs = [TensorData::new(values, [10]), TensorData::new(right, [4])];
         check(pick, &inputs, |xs| {
             let theta = (with_values(&rows, &cols, xs[0].tensor(), [4, 4]), xs[1].tensor::<1>());
+            let device = theta.1.device().inner();
+            let tridiagonal = tridiagonal.clone().to_device(&device);
             let jacobian = match kind {
                 0 => Jacobian::given(by_hand),
                 1 => Jacobian::colored(tridiagonal.pattern()).with_preconditioner(try_ilu0),
                 _ => Jacobian::free(),
             };
-            let start = Tensor::<1>::zeros([4], (&Device::flex(), F64));
+            let start = Tensor::<1>::zeros([4], (&device, F64));
             let newton = NewtonConfig::new().with_relative(1e-13).with_step(1e-9).with_solver(exact());
             // The unknown is used again, so its gradient is not that of a sum.
             let u = newton.solve(&theta, poisson, start, jacobian);
@@ -160,7 +162,7 @@ proptest! {
         let layer = |(w, x): &(CsrTensor<2>, Tensor<2>), z: Tensor<2>| (w.matmul(z) + x.clone()).tanh();
         let config = FixedPointConfig::anderson(window).with_relative(1e-13).with_gradient(exact());
         let solve = |theta: &(CsrTensor<2>, Tensor<2>)| {
-            config.solve(theta, layer, Tensor::zeros([3, 2], (&Device::flex(), F64)))
+            config.solve(theta, layer, Tensor::zeros([3, 2], (&theta.1.device().inner(), F64)))
         };
         let inputs = [TensorData::new(weights.clone(), [9]), TensorData::new(input.clone(), [3, 2])];
         check(pick, &inputs, |xs| {
