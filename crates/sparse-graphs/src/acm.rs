@@ -10,7 +10,8 @@ use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::{silent, whole};
 use sparse_nn::EdgeType;
-use sparse_ops::{Result, SparseError, aligned, dense_limit};
+use sparse_ops::extend::check_dense;
+use sparse_ops::{Result, SparseError, aligned};
 use std::path::Path;
 
 /// Reads `ACM3025.pkl`: papers, joined where they share an author and where they share a subject.
@@ -73,11 +74,7 @@ pub fn read_acm_with(
     let ([nodes, words], feature) = matrix("feature")?;
     // Every paper has a label, whatever its words.
     let cells = nodes as u128 * words.max(1) as u128;
-    if cells > dense_limit() as u128 {
-        let (what, limit) = ("the features", dense_limit() as u128);
-        let hint = "the words of each paper become dense (Limits::elements)";
-        return Err(SparseError::WouldDensify { op: OP, what, elements: cells, limit, hint });
-    }
+    check_dense(OP, "the features", cells, "the words of each paper become dense (Limits::elements)")?;
     let mut x = vec![0.0; nodes * words];
     feature.iter().for_each(|&(row, col, value)| x[row * words + col] += value);
     let x = aligned(Tensor::from_data(TensorData::new(x, [nodes, words]), options.clone()));

@@ -6,8 +6,8 @@ use super::sources::{Sources, Table, check_dtype, is_there};
 use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
 use sparse_files::io::source::silent;
-use sparse_ops::extend::Allowed;
-use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
+use sparse_ops::extend::{Allowed, check_dense};
+use sparse_ops::{CsrTensor, Result};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ pub struct TuGraph {
 /// # Errors
 ///
 /// `invalid` for anything that cannot be read, breaks its format or contradicts another file; it names the file and the
-/// line. `would_densify` for one-hot labels beyond [`dense_limit`]. `unsupported_dtype`.
+/// line. `would_densify` for one-hot labels beyond [`dense_limit`](sparse_ops::dense_limit). `unsupported_dtype`.
 pub fn read_tu(folder: impl AsRef<Path>, name: &str, options: impl Into<TensorCreationOptions>) -> Result<TuGraphs> {
     read_tu_with(folder, name, options, &mut silent())
 }
@@ -224,11 +224,8 @@ fn features(
         cols += (high - low + 1) as u128;
     }
     let cells = cols.saturating_mul(rows as u128);
-    if cells > dense_limit() as u128 {
-        let hint = "one-hot labels need a column for every number from the smallest to the largest (Limits::elements)";
-        let limit = dense_limit() as u128;
-        return Err(SparseError::WouldDensify { op: OP, what: "the features", elements: cells, limit, hint });
-    }
+    let hint = "one-hot labels need a column for every number from the smallest to the largest (Limits::elements)";
+    check_dense(OP, "the features", cells, hint)?;
     let cols = cols as usize;
     let mut values = vec![0.0; cells as usize];
     for row in 0..rows {

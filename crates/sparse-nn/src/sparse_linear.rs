@@ -8,10 +8,10 @@ use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::index::sample;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, Parts, add_bias, cells, index_dtype_for, ints, same_elements};
+use sparse_ops::extend::{Exact, Parts, add_bias, cells, check_dense, index_dtype_for, ints, same_elements};
 use sparse_ops::module::CsrParam;
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of a [`SparseLinear`].
 #[derive(Config, Debug)]
@@ -216,12 +216,8 @@ impl SparseLinear {
     #[or_panic]
     pub fn try_with_probe(self) -> Result<Self> {
         const OP: &str = "with_probe";
-        let (shape, limit, device) = (self.weight.dims(), dense_limit() as u128, self.weight.device());
-        if cells(&shape) > limit {
-            let hint = "use set_dense_limit to allow it";
-            let (what, elements) = ("the probe", cells(&shape));
-            return Err(SparseError::WouldDensify { op: OP, what, elements, limit, hint });
-        }
+        let (shape, device) = (self.weight.dims(), self.weight.device());
+        check_dense(OP, "the probe", cells(&shape), "use set_dense_limit to allow it")?;
         if !device.is_autodiff() {
             let message = format!("use Module::train first: the device must be an autodiff one, got {device:?}");
             return Err(SparseError::invalid(OP, message));

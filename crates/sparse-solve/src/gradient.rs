@@ -1,13 +1,13 @@
 //! Solutions on the tape, by the implicit function.
 
-use crate::krylov::vectors::{Vectors, apply, choose, random, read, spoiled};
+use crate::krylov::vectors::{Vectors, apply, choose, eps, random, read, spoiled};
 use crate::krylov::watch::{OP, Stopped};
 use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator, device_of};
 use crate::report::{of_system, place_of_worst};
 use crate::symmetric::check_symmetric;
-use burn::tensor::{DType, Device, Shape, Tensor};
+use burn::tensor::{Device, Shape, Tensor};
 use sparse_ops::extend::{Erased, associate, expect, record};
 use sparse_ops::{Result, SparseError};
 
@@ -77,7 +77,7 @@ impl Second {
         let all = Shape::from([systems, n, 1]);
         let [first, other] = [1, 2].map(|seed| random(seed, n, x).expand(all.clone()));
         let images = [&apply(&self.a, &first)?, &apply(&self.a, &other)?];
-        let epsilon = if x.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let epsilon = eps(x.dtype());
         let relative = self.relative.iter().copied().fold(0.0, f64::max);
         let share = (10.0 * relative).min(0.01) / (n as f64).sqrt();
         let what = format!("for a gradient the matrix of {:?}", self.method);

@@ -245,6 +245,19 @@ pub(crate) fn check_table(
     check_bytes(op, what, elements, width)
 }
 
+/// Error if something dense has more `elements` than [`dense_limit`]. `what` names it.
+///
+/// # Errors
+///
+/// `would_densify`.
+pub fn check_dense(op: &'static str, what: &'static str, elements: u128, hint: &'static str) -> Result<()> {
+    let limit = dense_limit() as u128;
+    match elements > limit {
+        true => Err(SparseError::WouldDensify { op, what, elements, limit, hint }),
+        false => Ok(()),
+    }
+}
+
 /// Error if a result of so many `elements` would be far larger than the `held` numbers that it is made of.
 pub(crate) fn check_copies(op: &'static str, elements: u128, held: usize) -> Result<()> {
     let what = "the stored elements";

@@ -17,7 +17,7 @@
 //!   [`Exact`], [`along`].
 //! - Numbers of the host: [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`].
 //! - Checks, whose errors name the operation: [`same_elements`], [`same_device`], [`has_dtype`], [`creation_dtype`],
-//!   [`check_ids`], [`check_square`], [`check_shape`], [`check_rows`], [`expect`].
+//!   [`check_ids`], [`check_square`], [`check_shape`], [`check_rows`], [`check_dense`], [`expect`].
 //! - Limits of a reader: [`Allowed`].
 //!
 //! Arguments are right by construction: what is wrong in them may panic or give a wrong result later, and is checked
@@ -85,7 +85,7 @@ pub use crate::base::float::wide;
 pub use crate::base::index::{check_ids, index_below, index_tensor, ints, narrow_index, read_all, signed};
 pub use crate::base::kind::associate;
 pub use crate::base::lazy::Lazy;
-pub use crate::base::limits::{Allowed, check_rows};
+pub use crate::base::limits::{Allowed, check_dense, check_rows};
 pub use crate::base::recent::Recent;
 pub use crate::base::scalar::int_range;
 pub use crate::base::sizes::cells;

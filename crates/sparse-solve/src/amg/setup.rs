@@ -6,8 +6,8 @@ use super::cycle::Amg;
 use super::hierarchy::Hierarchy;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{read_data, same_device};
-use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
+use sparse_ops::extend::{check_dense, read_data, same_device};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 impl AmgConfig {
     /// The hierarchy of a matrix `[N, N]` in f32 or f64, of a COO tensor by its `to_csr()`. Its candidates are
@@ -24,10 +24,9 @@ impl AmgConfig {
         let k = self.unknowns.max(1);
         let one = |at: usize| if at / k % k == at % k { 1.0 } else { 0.0 };
         self.check(a.dims()[0])?;
-        let (elements, limit) = (a.dims()[0] as u128 * k as u128, dense_limit() as u128);
-        if k > 1 && elements > limit {
-            let (what, hint) = ("candidates, a column for each unknown of a node", "use fewer unknowns of a node");
-            return Err(SparseError::WouldDensify { op: OP, what, elements, limit, hint });
+        if k > 1 {
+            let what = "candidates, a column for each unknown of a node";
+            check_dense(OP, what, a.dims()[0] as u128 * k as u128, "use fewer unknowns of a node")?;
         }
         self.setup_of(a, (0..a.dims()[0] * k).map(one).collect(), k)
     }

@@ -11,8 +11,8 @@ use super::system::{Numeric, Place, System};
 use burn::tensor::Tensor;
 use faer::{Mat, Par};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Erased, Exact, Parts, record};
-use sparse_ops::{CsrTensor, Fill, Result, SparseError, dense_limit};
+use sparse_ops::extend::{Erased, Exact, Parts, check_dense, record};
+use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 use std::collections::BTreeMap;
 
 impl Factor {
@@ -82,11 +82,8 @@ impl Factor {
         const OP: &str = "Factor::inv";
         let [systems, rows, cols] = self.core.structure.sizes;
         // The identity is there as well.
-        let (elements, limit) = (systems as u128 * rows as u128 * rows.max(cols) as u128, dense_limit() as u128);
-        if elements > limit {
-            let hint = "use solve, inverse_diagonal or inverse_on_pattern";
-            return Err(SparseError::WouldDensify { op: OP, what: "the inverse", elements, limit, hint });
-        }
+        let elements = systems as u128 * rows as u128 * rows.max(cols) as u128;
+        check_dense(OP, "the inverse", elements, "use solve, inverse_diagonal or inverse_on_pattern")?;
         let mut list = vec![0.0; systems * rows * rows];
         (0..systems * rows).for_each(|row| list[row * rows + row % rows] = 1.0);
         let eye = tensor(list, [systems * rows, rows], &self.values.device(), self.values.dtype());

@@ -1,9 +1,9 @@
 //! Generalised minimal residuals, for any square matrix.
 
 use super::system::{Point, System};
-use super::vectors::{Numbers, Vectors, dot, from_host, unit};
+use super::vectors::{Numbers, Vectors, dot, eps, from_host, unit};
 use super::watch::{Column, Watch, columns};
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 use sparse_ops::Result;
 use sparse_ops::extend::read_data;
 
@@ -21,7 +21,7 @@ pub fn cycle(
     let (direction, first) = unit(residual);
     let mut basis = vec![direction];
     let mut images: Vec<Vectors> = vec![];
-    let epsilon = if first.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+    let epsilon = eps(first.dtype());
     let mut rotations: Vec<Rotations> = start.iter().map(|column| Rotations::new(column.residual, epsilon)).collect();
     let mut unread: Vec<Numbers> = vec![];
     loop {

@@ -117,6 +117,11 @@ pub fn shadow(attempt: usize, residual: &Vectors) -> Vectors {
     }
 }
 
+/// The distance of 1 to the next number.
+pub fn eps(dtype: DType) -> f64 {
+    if dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) }
+}
+
 /// One vector `[1, n, 1]` of numbers in `[-1, 1)`, the same on every device. (SplitMix64.)
 pub fn random(seed: usize, n: usize, like: &Vectors) -> Vectors {
     const PIECE: usize = 1 << 12;

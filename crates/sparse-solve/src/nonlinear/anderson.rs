@@ -1,7 +1,6 @@
 //! The next point of a fixed-point iteration.
 
-use crate::krylov::vectors::{Vectors, evened};
-use burn::tensor::DType;
+use crate::krylov::vectors::{Vectors, eps, evened};
 use sparse_ops::extend::{Exact, read_data};
 use std::collections::VecDeque;
 
@@ -56,7 +55,7 @@ impl Mixing {
         let products = read_data(rows.clone().matmul(rows.swap_dims(0, 1))).convert::<f64>();
         let products: Vec<f64> = products.iter().collect();
         let most: Vec<f64> = read_data(most).convert::<f64>().iter().collect();
-        let epsilon = if residual.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let epsilon = eps(residual.dtype());
         let matrix = |i: usize, j: usize| products[i * count + j];
         let right: Vec<f64> = (0..m).map(|i| matrix(i, m)).collect();
         let solved = least_squares(m, matrix, &right, 10.0 * m as f64 * epsilon);

@@ -1,7 +1,7 @@
 //! A user's function and its derivatives.
 
 use super::report::column;
-use crate::krylov::vectors::{Numbers, unit_of_any};
+use crate::krylov::vectors::{Numbers, eps, unit_of_any};
 use crate::operator::{LinearOperator, Operator, check_sizes, device_of};
 use crate::tape::pull;
 use burn::module::Module;
@@ -123,7 +123,7 @@ impl<M: Module + Send + Sync + 'static, const D: usize> Tangent<M, D> {
     /// At `u`, where `value` is `F(u)`. The step of differences, along directions of length 1, is that of Brown and
     /// Saad 1990 and Pernice and Walker 1998: `sqrt(eps (1 + |u|))`.
     pub fn new(equation: Equation<M, D>, u: Tensor<D>, value: Tensor<D>, fixed_point: bool) -> Self {
-        let epsilon = if u.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+        let epsilon = eps(u.dtype());
         let (_, size) = unit_of_any(&column(u.clone()));
         let step = size.add_scalar(1.0).mul_scalar(epsilon).sqrt();
         Self { equation, u, value, step, transposed: false, fixed_point }

@@ -4,14 +4,14 @@ use super::equation::{Equation, check_shape, tape_of};
 use super::implicit::{adjoint, constant, on_tape};
 use super::jacobian::Jacobian;
 use super::report::{NonlinearReport, Root, column, sizes};
-use crate::krylov::vectors::{Vectors, random};
+use crate::krylov::vectors::{Vectors, eps, random};
 use crate::krylov::watch::{Progress, Stopped};
 use crate::method::Method;
 use crate::report::{Hints, check_tolerance};
 use crate::solver::{SolverConfig, clock};
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::Exact;
 use sparse_ops::{Result, SparseError};
@@ -261,7 +261,7 @@ fn is_rounding<M: Module + Send + Sync + 'static, const D: usize>(
     size: f64,
 ) -> Result<bool> {
     let dims = u.dims();
-    let epsilon = if u.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+    let epsilon = eps(u.dtype());
     let own: Vectors = u.clone().reshape(Exact([1, dims.iter().product(), 1]));
     let change = random(0, own.dims()[1], &own).mul_scalar(4.0 * epsilon) * own;
     let near = equation.eval(u.clone() + change.reshape(Exact(dims)))?;

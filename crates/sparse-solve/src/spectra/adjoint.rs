@@ -1,8 +1,9 @@
 //! Gradients of symmetric eigenvalue problems, by the implicit function.
 
-use super::block::{Block, eps, gram, lengths_of_any, scaled, times};
+use super::block::{Block, gram, lengths_of_any, scaled, times};
 use super::shifted::{Inside, Shifted};
 use super::small::{Small, read};
+use crate::krylov::vectors::eps;
 use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator, device_of};

@@ -1,11 +1,12 @@
 //! Restarted bidiagonalisation.
 
-use super::block::{Block, eps, join, lengths, pick, scaled};
+use super::block::{Block, join, lengths, pick, scaled};
 use super::dense::elements;
 use super::judge::{Estimate, Judge, Next};
 use super::small::{Small, above, beside, column_norm, columns, diagonal, part, svd, to_device};
 use super::space::Basis;
 use super::task::Task;
+use crate::krylov::vectors::eps;
 use crate::krylov::watch::Stopped;
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::Tensor;

@@ -1,8 +1,8 @@
 //! Blocks of vectors `[n, k]` on the device.
 
 use super::small::{Small, eigh, part, read, to_device};
-use crate::krylov::vectors::{self as krylov, Vectors, dot, from_host, random};
-use burn::tensor::{DType, Tensor, TensorData};
+use crate::krylov::vectors::{self as krylov, Vectors, dot, eps, from_host, random};
+use burn::tensor::{Tensor, TensorData};
 use sparse_ops::extend::kernel::{self, ColumnPass, ColumnStep};
 use sparse_ops::extend::{Exact, sum_dim};
 use sparse_ops::{Result, SparseError};
@@ -11,11 +11,6 @@ pub type Block = Tensor<2>;
 
 /// How many rows are multiplied at once in [`gram`].
 const ROWS: usize = 4096;
-
-/// The distance of 1 to the next number.
-pub fn eps(dtype: DType) -> f64 {
-    if dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) }
-}
 
 /// `A^T B`, `[n, p]` and `[n, q]` to `[p, q]`. Summed in parts: these run side by side, and rounding is less.
 pub fn gram(a: &Block, b: &Block) -> Block {

@@ -6,21 +6,20 @@ use super::report::Which;
 use super::small::{Small, check_finite, columns, eigh, inverse_factor, part, read, to_device};
 use crate::operator::{LinearOperator, Operator};
 use burn::tensor::Tensor;
-use sparse_ops::{Result, SparseError, dense_limit};
+use sparse_ops::extend::check_dense;
+use sparse_ops::{Result, SparseError};
 
 /// All elements, by the products with the identity.
 ///
 /// # Errors
 ///
-/// `would_densify` if there are more of them than [`dense_limit`]; `invalid` if they are not finite.
+/// `would_densify` if there are more of them than [`dense_limit`](sparse_ops::dense_limit); `invalid` if they are not
+/// finite.
 pub fn elements(op: &'static str, a: &Operator, like: &Block) -> Result<Small> {
     let [rows, cols] = a.dims();
-    let (elements, limit) = (rows.max(cols) as u128 * cols as u128, dense_limit() as u128);
-    if elements > limit {
-        let hint = "ask for fewer values or a smaller basis";
-        let what = "a matrix hardly larger than the basis of the iteration";
-        return Err(SparseError::WouldDensify { op, what, elements, limit, hint });
-    }
+    let elements = rows.max(cols) as u128 * cols as u128;
+    let what = "a matrix hardly larger than the basis of the iteration";
+    check_dense(op, what, elements, "ask for fewer values or a smaller basis")?;
     let image = a.try_apply(to_device(&Small::identity(cols, cols), like))?;
     let [all] = read([&image]);
     check_finite(op, &all, 0)?;

@@ -1,7 +1,8 @@
 //! An inverse by an iterative solve.
 
-use super::block::{Block, eps};
+use super::block::Block;
 use super::pencil::Pencil;
+use crate::krylov::vectors::eps;
 use crate::krylov::{self, Problem};
 use crate::method::Method;
 use crate::operator::{LinearOperator, Operator};

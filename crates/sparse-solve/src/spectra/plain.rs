@@ -1,8 +1,9 @@
 //! A matrix as an iteration sees it.
 
-use super::block::{Block, eps, lengths, random_block, vectors};
+use super::block::{Block, lengths, random_block, vectors};
 use super::report::Which;
 use super::small::{check_finite, read};
+use crate::krylov::vectors::eps;
 use crate::operator::{Batch, LinearOperator, Operator, device_of};
 use crate::symmetric;
 use burn::tensor::{DType, Tensor};

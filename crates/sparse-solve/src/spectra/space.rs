@@ -1,8 +1,9 @@
 //! Block Krylov spaces that are restarted with a part of themselves.
 
-use super::block::{Block, Orthonormal, check_positive, eps, evened, gram, join, random_block, svqb_with, times};
+use super::block::{Block, Orthonormal, check_positive, evened, gram, join, random_block, svqb_with, times};
 use super::small::{Small, above, beside, column_norm, part, read};
 use super::task::Task;
+use crate::krylov::vectors::eps;
 use burn::tensor::Tensor;
 use sparse_ops::Result;
 

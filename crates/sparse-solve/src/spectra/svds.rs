@@ -2,9 +2,10 @@
 
 use super::adjoint::{Adjoint, Second, on_tape};
 use super::bidiagonal::{Problem, Triplets};
-use super::block::{Block, eps, scaled, signs};
+use super::block::{Block, scaled, signs};
 use super::report::{SpectrumHints, SpectrumReport, Which};
 use super::task::{Task, asked};
+use crate::krylov::vectors::eps;
 use crate::operator::{LinearOperator, Operator, check_sizes};
 use burn::config::Config;
 use burn::tensor::{Device, Tensor};

@@ -1,9 +1,10 @@
 //! What is asked of an iteration, of which matrix, and what it keeps account of.
 
 use super::adjoint::Second;
-use super::block::{Block, eps};
+use super::block::Block;
 use super::plain::Plain;
 use super::report::SpectrumReport;
+use crate::krylov::vectors::eps;
 use crate::krylov::watch::{Progress, Stopped};
 use crate::operator::LinearOperator;
 use crate::report::check_tolerance;
