@@ -62,6 +62,12 @@ impl<A: Copy> Blocks<A> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
+    /// The same, where the compiler knows the width.
+    #[inline(always)]
+    fn of_width(self, width: usize) -> Self {
+        Self { source: self.source.of_width(width), ..self }
+    }
+
     /// Prefetches the weight of element `k` and its source row `i`.
     #[inline(always)]
     fn prefetch(&self, k: usize, i: usize) {
@@ -69,66 +75,95 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
         self.weights.fetch(k);
     }
 
-    /// Adds these columns of source row `i` to the tile, as element `k` of a segment.
+    /// A tile of one segment: these columns, or all if the tile is as wide as a row (`WHOLE`).
     #[inline(always)]
-    fn step<S: Simd, X: Tile<T, S>>(
-        &self,
+    fn segment<S: Simd, X: Tile<T, S>, const WHOLE: bool>(
+        self,
         simd: S,
-        tile: &mut X,
-        (k, i): (usize, usize),
+        elements: Range<usize>,
         columns: &Range<usize>,
         places: X::Places,
-    ) {
-        let own = self.weights.own(k);
-        tile.step(simd, &self.reducer, &self.weights, own, places, self.source.part(i, columns.clone()));
-    }
-}
-
-impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
-    /// Computes one tile of the segment `elements`: the columns from `at` on, of the `span` columns from `first` on. If
-    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Returns
-    /// where the next tile starts.
-    #[inline(always)]
-    fn tile<S: Simd, X: Tile<T, S>>(
-        &mut self,
-        simd: S,
-        row: usize,
-        elements: Range<usize>,
-        (first, span): (usize, usize),
-        at: usize,
-    ) -> usize {
-        let inputs = self.inputs;
-        let (width, distance) = (inputs.source.width(), inputs.source.distance());
-        let (least, most) = X::widths();
-        let own = at.min(span - least);
-        let end = span.min(own + most);
-        let columns = first + own..first + end;
-        let places = X::places(&inputs.weights, columns.clone());
-        let mut tile = X::init(simd, inputs.reducer.start(elements.is_empty()));
-        match inputs.idx {
+    ) -> X {
+        let Self { reducer, weights, source, .. } = self;
+        let mut tile = X::init(simd, reducer.start(elements.is_empty()));
+        let mut step = |k, x| tile.step(simd, &reducer, &weights, weights.own(k), places, x);
+        match self.idx {
             Some(Ids::I32(idx)) => {
-                for (k, i) in elements.clone().zip(&idx[elements]) {
-                    // The rows are in the cache after the first tile.
-                    if columns.start == 0
-                        && let Some(next) = idx.get(k + distance)
-                    {
-                        inputs.prefetch(k + distance, next.to_usize());
+                // The rows are in the cache after the first tile.
+                let distance = if columns.start == 0 { source.distance() } else { usize::MAX };
+                let far = elements.start.saturating_add(distance);
+                let ahead = idx.get(far..).unwrap_or_default();
+                for (j, i) in idx[elements.clone()].iter().enumerate() {
+                    if let Some(next) = ahead.get(j) {
+                        self.prefetch(far + j, next.to_usize());
                     }
-                    inputs.step(simd, &mut tile, (k, i.to_usize()), &columns, places);
+                    let x = if WHOLE { source.short_row(*i) } else { source.part(i.to_usize(), columns.clone()) };
+                    step(elements.start + j, x);
                 }
             }
             idx => {
                 for k in elements {
-                    inputs.step(simd, &mut tile, (k, idx.map_or(k, |idx| idx.at(k))), &columns, places);
+                    step(k, source.part(idx.map_or(k, |idx| idx.at(k)), columns.clone()));
                 }
             }
         }
-        let start = (row - self.rows.start) * width;
-        match &mut self.out {
-            Out::Results(out) => tile.store(simd, &inputs.reducer, &mut out[start..][columns]),
-            Out::Accumulators(out) => tile.keep(simd, &mut out[start..][columns]),
+        tile
+    }
+}
+
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
+    /// Computes one tile of each of these segments: the columns from `at` on, of the `span` columns from `first` on. If
+    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Returns
+    /// where the next tile starts.
+    #[inline(always)]
+    fn tile<S: Simd, X: Tile<T, S>, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        rows: Range<usize>,
+        (first, span): (usize, usize),
+        at: usize,
+    ) -> usize {
+        let (least, most) = X::widths();
+        let inputs = if WHOLE { self.inputs.of_width(least) } else { self.inputs };
+        let width = inputs.source.width();
+        let own = at.min(span - least);
+        // A length that the compiler knows, if there is only one.
+        let len = if least == most { least } else { most.min(span - own) };
+        let columns = if WHOLE { 0..least } else { first + own..first + own + len };
+        let places = X::places(&inputs.weights, columns.clone());
+        let fetched = size_of::<T>() == 4 && width >= FETCHED && columns.start == 0;
+        for row in rows {
+            let elements = self.ptr.span(row);
+            if fetched && inputs.idx.is_none() {
+                inputs.source.fetch_ahead(elements.clone());
+            }
+            let tile = inputs.segment::<S, X, WHOLE>(simd, elements, &columns, places);
+            let start = (row - self.rows.start) * width;
+            match &mut self.out {
+                Out::Results(out) => tile.store(simd, &inputs.reducer, &mut out[start..][columns.clone()]),
+                Out::Accumulators(out) => tile.keep(simd, &mut out[start..][columns.clone()]),
+            }
         }
-        end
+        own + len
+    }
+
+    /// Calls `tiles` for segments that are not long, and `run` for the blocks of those that are. Adjacent segments come
+    /// together if one tile has all columns.
+    #[inline(always)]
+    fn each(&mut self, together: bool, run: impl Fn(Job<'_, T, R, W>), mut tiles: impl FnMut(&mut Self, Range<usize>)) {
+        let (mut blocks, Range { mut start, end }) = (Blocks::new(), self.rows.clone());
+        let (ptr, last) = (self.ptr, if together { end } else { 0 });
+        let is_long = |row: &usize| R::ROUNDS && ptr.span(*row).len() > BLOCK;
+        while start < end {
+            if is_long(&start) {
+                self.long(start, ptr.span(start), &mut blocks, &run);
+                start += 1;
+                continue;
+            }
+            let next = (start + 1..last).find(is_long).unwrap_or(last.max(start + 1));
+            tiles(self, start..next);
+            start = next;
+        }
     }
 
     /// Writes the result of a long segment: its blocks are the segments of other jobs.
@@ -138,7 +173,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         row: usize,
         elements: Range<usize>,
         Blocks { some, sums }: &mut Blocks<T::Acc>,
-        run: impl Fn(Job<'_, T, R, W>),
+        run: &impl Fn(Job<'_, T, R, W>),
     ) {
         let (inputs, width) = (self.inputs, self.inputs.source.width());
         some.resize(some.len().max(elements.len().div_ceil(BLOCK).min(SOME) * width), T::ACC_ZERO);
@@ -216,33 +251,32 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
         let Self(mut job) = self;
         let width = job.inputs.source.width();
         // No head is as wide as this, so a span has the columns of one head.
-        let (span, mut blocks) = (job.span(usize::MAX), Blocks::new());
-        for row in job.rows.clone() {
-            let elements = job.ptr.span(row);
-            if R::ROUNDS && elements.len() > BLOCK {
-                job.long(row, elements, &mut blocks, |job| simd.vectorize(Narrow(job)));
-                continue;
-            }
-            let mut first = 0;
-            while first < width {
-                let mut at = 0;
-                while at < span {
-                    let (elements, rest) = (elements.clone(), span - at);
-                    at = if rest > 4 {
-                        job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at)
-                    } else if span >= 4 {
-                        job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at)
-                    } else if T::IS_FLOAT && rest > 2 {
-                        job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at)
-                    } else if T::IS_FLOAT && span >= 2 {
-                        job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at)
-                    } else {
-                        job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at)
-                    };
+        let span = job.span(usize::MAX);
+        let together = width == span && width <= if T::IS_FLOAT || width >= 4 { 8 } else { 1 };
+        job.each(
+            together,
+            |job| simd.vectorize(Narrow(job)),
+            #[inline(always)]
+            |job, rows| {
+                for first in (0..width).step_by(span) {
+                    let mut at = 0;
+                    while at < span {
+                        let (rows, rest) = (rows.clone(), span - at);
+                        at = if rest > 4 {
+                            job.tile::<S, Pair<Few<T::Acc, 4>>, false>(simd, rows, (first, span), at)
+                        } else if span >= 4 {
+                            job.tile::<S, Few<T::Acc, 4>, false>(simd, rows, (first, span), at)
+                        } else if T::IS_FLOAT && rest > 2 {
+                            job.tile::<S, Pair<Few<T::Acc, 2>>, false>(simd, rows, (first, span), at)
+                        } else if T::IS_FLOAT && span >= 2 {
+                            job.tile::<S, Few<T::Acc, 2>, false>(simd, rows, (first, span), at)
+                        } else {
+                            job.tile::<S, Few<T::Acc, 1>, false>(simd, rows, (first, span), at)
+                        };
+                    }
                 }
-                first += span;
-            }
-        }
+            },
+        );
     }
 }
 
@@ -253,44 +287,43 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
-        let (span, mut blocks) = (self.span(lanes), Blocks::new());
-        let fetched = size_of::<T>() == 4 && width >= FETCHED && self.inputs.idx.is_none();
-        for row in self.rows.clone() {
-            let elements = self.ptr.span(row);
-            if fetched {
-                self.inputs.source.fetch_ahead(elements.clone());
-            }
-            if R::ROUNDS && elements.len() > BLOCK {
-                self.long(row, elements, &mut blocks, |job| simd.vectorize(job));
-                continue;
-            }
-            let mut first = 0;
-            while first < width {
-                let mut at = 0;
-                while at < span {
-                    // The smallest tile that covers the remaining columns, or the largest. A pair that does not overlap
-                    // takes longer than one tile of that width. Integers are rare, so they have two of the tiles.
-                    let rest = span - at;
-                    let (elements, columns, floats) = (elements.clone(), (first, span), T::IS_FLOAT);
-                    at = if floats && rest >= 8 * lanes {
-                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at)
-                    } else if floats && rest > 4 * lanes {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at)
-                    } else if floats && rest == 4 * lanes {
-                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at)
-                    } else if rest > 2 * lanes {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at)
-                    } else if floats && rest == 2 * lanes {
-                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at)
-                    } else if floats && rest > lanes {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at)
-                    } else {
-                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at)
-                    };
+        let span = self.span(lanes);
+        let together = width == span && width <= if T::IS_FLOAT { 8 * lanes } else { 4 * lanes };
+        let short = width == lanes && self.inputs.source.rows() <= i32::MAX as usize;
+        self.each(
+            together,
+            |job| simd.vectorize(job),
+            #[inline(always)]
+            |job, rows| {
+                for first in (0..width).step_by(span) {
+                    let mut at = 0;
+                    while at < span {
+                        // The smallest tile that covers the remaining columns, or the largest. A pair that does not
+                        // overlap takes longer than one tile of that width. Integers are rare, so they have two of the
+                        // tiles.
+                        let rest = span - at;
+                        let (rows, columns, floats) = (rows.clone(), (first, span), T::IS_FLOAT);
+                        at = if floats && short {
+                            job.tile::<S, Vectors<T, V<T, S>, 1>, true>(simd, rows, columns, at)
+                        } else if floats && rest >= 8 * lanes {
+                            job.tile::<S, Vectors<T, V<T, S>, 8>, false>(simd, rows, columns, at)
+                        } else if floats && rest > 4 * lanes {
+                            job.tile::<S, Pair<Vectors<T, V<T, S>, 4>>, false>(simd, rows, columns, at)
+                        } else if floats && rest == 4 * lanes {
+                            job.tile::<S, Vectors<T, V<T, S>, 4>, false>(simd, rows, columns, at)
+                        } else if rest > 2 * lanes {
+                            job.tile::<S, Pair<Vectors<T, V<T, S>, 2>>, false>(simd, rows, columns, at)
+                        } else if floats && rest == 2 * lanes {
+                            job.tile::<S, Vectors<T, V<T, S>, 2>, false>(simd, rows, columns, at)
+                        } else if floats && rest > lanes {
+                            job.tile::<S, Pair<Vectors<T, V<T, S>, 1>>, false>(simd, rows, columns, at)
+                        } else {
+                            job.tile::<S, Vectors<T, V<T, S>, 1>, false>(simd, rows, columns, at)
+                        };
+                    }
                 }
-                first += span;
-            }
-        }
+            },
+        );
     }
 }
 

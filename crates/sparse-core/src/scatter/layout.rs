@@ -113,22 +113,27 @@ impl Layout {
 
     /// Cells in this layout, computed from their row-major positions.
     pub(super) fn build<X: Copy + Default + Send>(&self, f: impl Fn(usize) -> X + Sync) -> Vec<X> {
-        let parts = self.parts();
         let mut cells = defaults(self.cells());
-        let pieces = par::split_mut(&mut cells, &lens(&parts));
+        self.each_row(&mut cells, |first, cells| {
+            cells.iter_mut().enumerate().for_each(|(i, cell)| *cell = f(first + i));
+        });
+        cells
+    }
+
+    /// Calls `f` for each contiguous row of cells, with the row-major position of the first.
+    fn each_row<X: Send>(&self, cells: &mut [X], f: impl Fn(usize, &mut [X]) + Sync) {
+        let parts = self.parts();
+        let pieces = par::split_mut(cells, &lens(&parts));
         par::each(pieces, &|k, piece| {
             let (o, columns, rows) = &parts[k];
             // Rows that have all columns are contiguous.
             let width = if self.is_plain() { piece.len() } else { columns.len() };
             let mut first = (o * self.len + rows.start) * self.inner + columns.start;
             for cells in piece.chunks_exact_mut(width) {
-                for (i, cell) in cells.iter_mut().enumerate() {
-                    *cell = f(first + i);
-                }
+                f(first, cells);
                 first += self.inner;
             }
         });
-        cells
     }
 
     /// Calls `f(position, element, cell)` for each element of a row-major array and its cell.
@@ -172,7 +177,9 @@ impl Layout {
 
     /// Copies a row-major array into this layout.
     pub(super) fn reordered<X: Plain>(&self, arr: &[X]) -> Vec<X> {
-        self.build(|p| arr[p])
+        let mut cells = unwritten(arr.len());
+        self.each_row(&mut cells, |first, cells| cells.copy_from_slice(&arr[first..][..cells.len()]));
+        cells
     }
 
     /// Undoes [`reordered`](Self::reordered).
