@@ -1,7 +1,7 @@
 //! Times both sides and the bound, and prints a line for each peer.
 
 use super::bounds::{Loop, Part};
-use super::memory::peak_of;
+use super::memory::{peak_of, touch};
 use super::peer::{Answer, Peers};
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -116,12 +116,14 @@ impl Bench {
         if !self.wants(label) {
             return;
         }
-        // In new memory.
+        // In new memory, but not new to the machine.
         release_pool();
+        touch(FIRST);
         let (first, result) = timed(&run);
         let mut peers: Vec<Timed> = self.peers.of(name).into_iter().map(Timed::new).collect();
         let mut wrong = vec![];
         for peer in &mut peers {
+            touch(FIRST);
             peer.first = self.peers.first(name, &peer.name);
             if let Some(difference) = same.then(|| self.difference(name, &peer.name, &result)).flatten() {
                 wrong.push((peer.name.clone(), format!("{label}: {} has {difference}", peer.name)));
@@ -204,6 +206,9 @@ impl Timed {
         Beside { name: self.name, ms: median(&self.times), first: self.first, least, most, memory: self.memory }
     }
 }
+
+/// Bytes that are touched before a first call.
+const FIRST: usize = 1 << 30;
 
 /// Rounds of a quick run.
 pub(crate) const QUICK: usize = 3;

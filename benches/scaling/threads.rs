@@ -1,10 +1,13 @@
-//! By threads: each count in a rayon pool of its own, as a program with its own pool has it, and then the global pool.
+//! By threads: each count in a rayon pool of its own, as a program with its own pool has it, then the global pool, and
+//! then two threads of a program that call at once.
 
 use super::measure::measure;
 use super::sizes::short;
 use super::works::Work;
 use rayon::ThreadPoolBuilder;
 use serde_json::{Value, json};
+use std::sync::Barrier;
+use std::thread;
 
 const NNZ: usize = 3_000_000;
 
@@ -13,6 +16,8 @@ pub(crate) struct Row {
     name: &'static str,
     /// ms with 1, 2, .. threads, and last with the global pool.
     ms: Vec<f64>,
+    /// ms for each call of two that run at once in the global pool.
+    at_once: f64,
 }
 
 pub(crate) fn run<'a>(works: impl Iterator<Item = &'a Work>, threads: usize, most: usize) -> Vec<Row> {
@@ -37,13 +42,28 @@ fn row(work: &Work, threads: usize, nnz: usize) -> Row {
         ms.push(time);
         println!("{:<14}{label:>12}{time:>12.3}{:>9.2}x", work.name, ms[0] / time);
     }
-    Row { name: work.name, ms }
+    let at_once = two_at_once(work, nnz);
+    println!("{:<14}{:>12}{at_once:>12.3}{:>9.2}x", work.name, "two at once", ms[0] / at_once);
+    Row { name: work.name, ms, at_once }
+}
+
+/// Each has operands of its own.
+fn two_at_once(work: &Work, nnz: usize) -> f64 {
+    let start = Barrier::new(2);
+    let one = || {
+        let input = (work.make)(nnz);
+        start.wait();
+        measure(&input.run).seconds * 1e3
+    };
+    let times = thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|one| one.join().expect("a time")));
+    // In the mean time of a call both threads do one.
+    times.iter().sum::<f64>() / 4.0
 }
 
 pub(crate) fn json(rows: &[Row]) -> Vec<Value> {
     let row = |row: &Row| {
         let (global, own) = row.ms.split_last().expect("the global pool");
-        json!({"work": row.name, "ms": own, "global_pool_ms": global})
+        json!({"work": row.name, "ms": own, "global_pool_ms": global, "two_at_once_ms": row.at_once})
     };
     rows.iter().map(row).collect()
 }
@@ -52,9 +72,9 @@ pub(crate) fn json(rows: &[Row]) -> Vec<Value> {
 pub(crate) fn markdown(rows: &[Row]) {
     let threads = rows.first().map_or(0, |row| row.ms.len() - 1);
     let heads: String = (1..=threads).map(|count| format!(" {count} |")).collect();
-    println!("\n| work |{heads} global pool | speed-up |\n|---|{}---|---|", "---|".repeat(threads));
+    println!("\n| work |{heads} global pool | two at once | speed-up |\n|---|{}---|---|---|", "---|".repeat(threads));
     for row in rows {
         let cells: String = row.ms.iter().map(|&ms| format!(" {} |", short(ms))).collect();
-        println!("| {} |{cells} {:.2}x |", row.name, row.ms[0] / row.ms[threads - 1]);
+        println!("| {} |{cells} {} | {:.2}x |", row.name, short(row.at_once), row.ms[0] / row.ms[threads - 1]);
     }
 }

@@ -30,10 +30,14 @@ pub(crate) fn bytes(file: &str, field: &str) -> f64 {
 /// what the system does for a page.
 #[allow(dead_code, reason = "not every benchmark times first calls")]
 pub(crate) fn touch_free() {
-    const PAGE: usize = 4096;
     let free = bytes("/proc/meminfo", "MemAvailable") as usize;
-    let free = free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3;
-    let mut pages = vec![0u8; free];
+    touch(free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3);
+}
+
+/// The same of so many bytes: what was freed may have gone back to the host since.
+pub(crate) fn touch(bytes: usize) {
+    const PAGE: usize = 4096;
+    let mut pages = vec![0u8; bytes];
     pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
     std::hint::black_box(&pages);
 }
