@@ -22,8 +22,16 @@ const WORKERS: usize = 2;
 const FEATURES: usize = 64;
 const CLASSES: usize = 16;
 
-const WORKS: [&str; 7] =
-    ["neighbor loader", "link loader", "saint loader", "shadow loader", "graph loader", "typed loader", "typed step"];
+const WORKS: [&str; 8] = [
+    "neighbor loader",
+    "link loader",
+    "saint loader",
+    "shadow loader",
+    "graph loader",
+    "typed loader",
+    "typed step",
+    "typed step, batches ready",
+];
 
 pub(crate) fn run(bench: &mut Bench, folder: &Path) {
     if bench.wants_any(&WORKS[..5]) {

@@ -16,7 +16,7 @@ pub(crate) struct Row {
     name: &'static str,
     /// ms with 1, 2, .. threads, and last with the global pool.
     ms: Vec<f64>,
-    /// ms for each call of two that run at once in the global pool.
+    /// ms for each finished call where two threads call at once, in the global pool.
     at_once: f64,
 }
 
@@ -56,7 +56,7 @@ fn two_at_once(work: &Work, nnz: usize) -> f64 {
         measure(&input.run).seconds * 1e3
     };
     let times = thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|one| one.join().expect("a time")));
-    // In the mean time of a call both threads do one.
+    // While one thread finishes a call, so does the other.
     times.iter().sum::<f64>() / 4.0
 }
 
@@ -68,7 +68,8 @@ pub(crate) fn json(rows: &[Row]) -> Vec<Value> {
     rows.iter().map(row).collect()
 }
 
-/// ms by number of threads, and how many times faster all are than one.
+/// ms by number of threads, in the global pool, and for each finished call of two threads; how many times faster all
+/// threads are than one.
 pub(crate) fn markdown(rows: &[Row]) {
     let threads = rows.first().map_or(0, |row| row.ms.len() - 1);
     let heads: String = (1..=threads).map(|count| format!(" {count} |")).collect();

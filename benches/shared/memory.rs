@@ -34,10 +34,12 @@ pub(crate) fn touch_free() {
     touch(free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3);
 }
 
-/// The same of so many bytes: what was freed may have gone back to the host since.
+/// Writes once to so many bytes of new memory: what was freed may have gone back to the host since.
 pub(crate) fn touch(bytes: usize) {
     const PAGE: usize = 4096;
     let mut pages = vec![0u8; bytes];
     pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
-    std::hint::black_box(&pages);
+    drop(std::hint::black_box(pages));
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    malloc_trim(0);
 }

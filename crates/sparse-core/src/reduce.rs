@@ -288,10 +288,10 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
         let span = self.span(lanes);
-        let together = width == span && width <= if T::IS_FLOAT { 8 * lanes } else { 4 * lanes };
-        let short = width == lanes && self.inputs.source.rows() <= i32::MAX as usize;
+        let one = width <= if T::IS_FLOAT { 8 * lanes } else { lanes };
+        let short = width == lanes && self.inputs.source.has_short_rows();
         self.each(
-            together,
+            one && width == span,
             |job| simd.vectorize(job),
             #[inline(always)]
             |job, rows| {

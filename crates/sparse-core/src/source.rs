@@ -76,7 +76,13 @@ impl<'a, T> Source<'a, T> {
         &self.data[start..start + columns.len()]
     }
 
-    /// Row `r`, with one check, if there are at most `i32::MAX` rows: a negative number is that of no row.
+    /// Whether [`short_row`](Self::short_row) may be used: a negative number is that of no row, and no product with the
+    /// width wraps.
+    pub(crate) fn has_short_rows(&self) -> bool {
+        usize::BITS == 64 && self.rows <= i32::MAX as usize && self.width <= i32::MAX as usize
+    }
+
+    /// Row `r`, with one check, if there are [short rows](Self::has_short_rows).
     #[inline(always)]
     pub(crate) fn short_row(&self, r: i32) -> &'a [T] {
         let start = r as u32 as usize * self.width;
@@ -92,7 +98,7 @@ impl<'a, T> Source<'a, T> {
         self.distance
     }
 
-    /// Prefetches row `r` into the cache, if it exists.
+    /// Prefetches row `r` into the cache, if it exists. If it does not, another row may be.
     #[inline(always)]
     pub(crate) fn prefetch(&self, r: usize) {
         let at = r.wrapping_mul(self.width);

@@ -4,7 +4,7 @@ use super::target::{Target, TargetIndex};
 use super::walk::BLOCK;
 use crate::{
     Plain,
-    memory::{defaults, unwritten},
+    memory::{Scratch, defaults, unwritten},
     par,
 };
 use core::ops::Range;
@@ -176,8 +176,8 @@ impl Layout {
     }
 
     /// Copies a row-major array into this layout.
-    pub(super) fn reordered<X: Plain>(&self, arr: &[X]) -> Vec<X> {
-        let mut cells = unwritten(arr.len());
+    pub(super) fn reordered<X: Plain>(&self, arr: &[X]) -> Scratch<X> {
+        let mut cells = Scratch::unwritten(arr.len());
         self.each_row(&mut cells, |first, cells| cells.copy_from_slice(&arr[first..][..cells.len()]));
         cells
     }

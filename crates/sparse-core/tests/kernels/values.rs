@@ -371,7 +371,7 @@ fn nan_wins_the_maximum() {
 #[test]
 fn bad_input_panics() {
     let panics = |f: &(dyn Fn() + std::panic::RefUnwindSafe)| assert!(std::panic::catch_unwind(f).is_err());
-    for features in [1usize, 2, 16, 128] {
+    for features in [1usize, 2, 4, 8, 16, 128] {
         let dense = vec![1f32; 3 * features];
         for bad in [3i64, -1, i64::MIN, i64::MAX, 1 << 57, 1 << 60, 1 << 63 >> 1] {
             panics(&|| {
@@ -388,6 +388,13 @@ fn bad_input_panics() {
             }
             panics(&|| sddmm(&[0], &[bad], &dense, &dense, 1, features, &mut [0.0]));
             panics(&|| segment_sum(&dense, features, Some(&[bad]), &[0, 1], &mut vec![0.0; features]));
+        }
+        for bad in [3i32, -1, i32::MIN, i32::MAX, 1 << 28, 1 << 29, 1 << 30] {
+            let a = Compressed { ptr: &[0, 1], idx: &[bad], perm: None };
+            panics(&|| plain(a, &[1.0], &dense, [1, 1, features], &mut vec![0.0; features]));
+            panics(&|| segment_sum(&dense, features, Some(&[bad]), &[0, 1], &mut vec![0.0; features]));
+            let half = vec![bf16::ONE; dense.len()];
+            panics(&|| segment_sum(&half, features, Some(&[bad]), &[0, 1], &mut vec![bf16::ZERO; features]));
         }
         for bad in [4i64, -1, 1 << 57, i64::MIN] {
             panics(&|| move_rows(&dense, features, &dense[..features], &[bad], &mut vec![0.0; features]));
