@@ -208,7 +208,7 @@ impl Timed {
 }
 
 /// Bytes that are touched before a first call.
-const FIRST: usize = 1 << 30;
+const FIRST: usize = 1 << 29;
 
 /// Rounds of a quick run.
 pub(crate) const QUICK: usize = 3;

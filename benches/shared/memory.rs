@@ -34,12 +34,16 @@ pub(crate) fn touch_free() {
     touch(free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3);
 }
 
-/// Writes once to so many bytes of new memory: what was freed may have gone back to the host since.
+/// Writes once to so many bytes of new memory in small pages, then in huge ones: what was freed may have gone back to
+/// the host since, whole huge pages first.
 pub(crate) fn touch(bytes: usize) {
     const PAGE: usize = 4096;
-    let mut pages = vec![0u8; bytes];
-    pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
-    drop(std::hint::black_box(pages));
+    let touched = |mut pages: Vec<u8>| {
+        pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
+        std::hint::black_box(pages)
+    };
+    drop(touched(vec![0; bytes]));
+    drop(touched(sparse_core::zeroed(bytes)));
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     malloc_trim(0);
 }
