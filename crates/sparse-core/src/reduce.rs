@@ -62,12 +62,6 @@ impl<A: Copy> Blocks<A> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
-    /// The same, where the compiler knows the width.
-    #[inline(always)]
-    fn of_width(self, width: usize) -> Self {
-        Self { source: self.source.of_width(width), ..self }
-    }
-
     /// Prefetches the weight of element `k` and its source row `i`.
     #[inline(always)]
     fn prefetch(&self, k: usize, i: usize) {
@@ -124,12 +118,15 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         at: usize,
     ) -> usize {
         let (least, most) = X::widths();
-        let inputs = if WHOLE { self.inputs.of_width(least) } else { self.inputs };
+        let mut inputs = self.inputs;
+        if WHOLE {
+            inputs.source = inputs.source.of_width(least);
+        }
         let width = inputs.source.width();
         let own = at.min(span - least);
         // A length that the compiler knows, if there is only one.
         let len = if least == most { least } else { most.min(span - own) };
-        let columns = if WHOLE { 0..least } else { first + own..first + own + len };
+        let columns = first + own..first + own + len;
         let places = X::places(&inputs.weights, columns.clone());
         let fetched = size_of::<T>() == 4 && width >= FETCHED && columns.start == 0;
         for row in rows {
@@ -145,6 +142,13 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
             }
         }
         own + len
+    }
+
+    /// Whether a tile of at most 8 vectors has all columns: of integers, which have fewer tiles, one vector.
+    #[inline(always)]
+    fn is_one_tile(&self, span: usize, lanes: usize) -> bool {
+        let width = self.inputs.source.width();
+        width == span && width <= if T::IS_FLOAT { 8 * lanes } else { lanes }
     }
 
     /// Calls `tiles` for segments that are not long, and `run` for the blocks of those that are. Adjacent segments come
@@ -252,9 +256,8 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
         let width = job.inputs.source.width();
         // No head is as wide as this, so a span has the columns of one head.
         let span = job.span(usize::MAX);
-        let together = width == span && width <= if T::IS_FLOAT || width >= 4 { 8 } else { 1 };
         job.each(
-            together,
+            job.is_one_tile(span, 1),
             |job| simd.vectorize(Narrow(job)),
             #[inline(always)]
             |job, rows| {
@@ -288,10 +291,9 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
         let span = self.span(lanes);
-        let one = width <= if T::IS_FLOAT { 8 * lanes } else { lanes };
         let short = width == lanes && self.inputs.source.has_short_rows();
         self.each(
-            one && width == span,
+            self.is_one_tile(span, lanes),
             |job| simd.vectorize(job),
             #[inline(always)]
             |job, rows| {
@@ -304,7 +306,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
                         let rest = span - at;
                         let (rows, columns, floats) = (rows.clone(), (first, span), T::IS_FLOAT);
                         at = if floats && short {
-                            job.tile::<S, Vectors<T, V<T, S>, 1>, true>(simd, rows, columns, at)
+                            job.tile::<S, Vectors<T, V<T, S>, 1>, true>(simd, rows, (0, lanes), 0)
                         } else if floats && rest >= 8 * lanes {
                             job.tile::<S, Vectors<T, V<T, S>, 8>, false>(simd, rows, columns, at)
                         } else if floats && rest > 4 * lanes {
