@@ -4,14 +4,14 @@ use super::inputs::{Rows, dense, save};
 use super::report::Bench;
 use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
-use burn::optim::{AdamConfig, GradientsParams};
+use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData, activation::relu};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{
     GraphBatch, HeteroBatch, HeteroGraph, HeteroSamplerConfig, LinkSampler, Negatives, NeighborLoader,
     NeighborSamplerConfig, SaintDraw, SaintSampler, SampledBy, SeedSampler, ShadowSampler, TypedNodes,
 };
-use sparse_tensor::nn::{EdgeType, HeteroConv, NodeTensors, SageConv, SageConvConfig, TypeJoin};
+use sparse_tensor::nn::{EdgeType, FusedAdamConfig, HeteroConv, NodeTensors, SageConv, SageConvConfig, TypeJoin};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -170,8 +170,7 @@ fn typed(bench: &mut Bench, folder: &Path) {
         let rows: Vec<f32> = prepared().map(|(_, x, _)| x["item"].dims()[0] as f32).collect();
         vec![Tensor::from_floats(&rows[..], &Device::flex())]
     });
-    let adam = AdamConfig::new().with_epsilon(1e-8).init();
-    let state = RefCell::new((Model::new(&kinds, &device), adam));
+    let state = RefCell::new((Model::new(&kinds, &device), FusedAdamConfig::new().init()));
     let loss = CrossEntropyLossConfig::new().init(&device);
     let train = |batches: &mut dyn Iterator<Item = (HeteroBatch, NodeTensors, Tensor<1, Int>)>| -> Vec<Tensor<1>> {
         let (model, adam) = &mut *state.borrow_mut();

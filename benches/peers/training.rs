@@ -6,13 +6,12 @@ use super::products::{product, with_gradients};
 use super::report::Bench;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
-use burn::optim::decay::WeightDecayConfig;
-use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
 use sparse_tensor::nn::{
-    GatConv, GatConvConfig, GcnConv, GcnConvConfig, dropout, elu, row_normalization, sparse_dropout,
+    FusedAdamConfig, GatConv, GatConvConfig, GcnConv, GcnConvConfig, dropout, elu, row_normalization, sparse_dropout,
     symmetric_normalization,
 };
 use std::cell::RefCell;
@@ -34,9 +33,7 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
 type Trained<M> = RefCell<(M, ModuleOptimizer)>;
 
 fn trained<M: Module>(model: M, decay: f32) -> Trained<M> {
-    // The peer's epsilon: Burn's is 1e-5.
-    let adam = AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(WeightDecayConfig::new(decay)));
-    RefCell::new((model, adam.init()))
+    RefCell::new((model, FusedAdamConfig::new().with_weight_decay(decay).init()))
 }
 
 /// One step. The loss.

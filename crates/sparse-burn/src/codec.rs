@@ -7,8 +7,8 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::tensor::DType;
 use burn_ir::ScalarIr;
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce, ShiftedRows,
-    Term, Triangle, TrianglePlan,
+    Activation, AdamStep, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, ProductPlan, Reduce,
+    ShiftedRows, Term, Triangle, TrianglePlan,
 };
 
 /// What is known of a tensor without its elements.
@@ -316,6 +316,18 @@ impl Plain for Activation {
     }
 }
 
+impl Plain for AdamStep {
+    fn put(&self, numbers: &mut Vec<ScalarIr>) {
+        let Self { kept, added, correction, epsilon, decay, rate } = self;
+        kept.iter().chain(added).chain([correction, epsilon, decay, rate]).for_each(|number| number.put(numbers));
+    }
+    fn take(next: &mut impl FnMut() -> ScalarIr) -> Self {
+        let mut number = || f64::take(next);
+        let (kept, added) = ([number(), number()], [number(), number()]);
+        Self { kept, added, correction: number(), epsilon: number(), decay: number(), rate: number() }
+    }
+}
+
 impl Plain for Dropout {
     fn put(&self, numbers: &mut Vec<ScalarIr>) {
         self.p.put(numbers);
@@ -370,6 +382,8 @@ mod tests {
         returns(ConcatAxis::CsrCols { offsets: vec![5] });
         returns(Activation::Elu { alpha: 0.3 });
         returns(Activation::LeakyRelu { slope: -0.1 });
+        let (kept, added) = ([0.9, 0.99], [0.1, 0.01]);
+        returns(AdamStep { kept, added, correction: 0.5, epsilon: 1e-8, decay: 0.3, rate: 0.2 });
         returns(Dropout { p: 0.5, seed: u64::MAX });
         let add = |x| ColumnStep::Add { x, scale: 2, y: 1 };
         let steps = vec![add(None), ColumnStep::Times { x: 0, y: 3 }, add(Some(0))];

@@ -23,8 +23,8 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, ShiftedRows, Term, Triangle,
-    TrianglePlan,
+    Activation, AdamStep, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Result, ShiftedRows, Term,
+    Triangle, TrianglePlan,
 };
 
 #[cfg(feature = "gpu")]
@@ -235,6 +235,12 @@ kernels! {
     activate_backward ActivateBackward[const D: usize](
         x: Tensor<D>, grad: Tensor<D>, how: Activation,
     ) -> Tensor<D>;
+
+    /// A step of Adam on a CPU: the parameters and their moments after it. It uses the memory of the gradient and of the
+    /// moments. For f32 and f64.
+    adam_step StepAdam[const D: usize](
+        x: Tensor<D>, first: Tensor<D>, second: Tensor<D>, grad: Tensor<D>, step: AdamStep,
+    ) -> (Tensor<D>, Tensor<D>, Tensor<D>);
 
     /// Dense x dense on a CPU, in memory that is used again: `x` `[m, k]` and `y` `[k, n]`, or their transposes where
     /// `transposed` says so. For f32 and f64. The bits of an epilogue are those of separate passes.

@@ -7,8 +7,8 @@ use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, DType, Tensor};
 use sparse_core::{
-    Activation, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, ShiftedRows, SparseError,
-    Term, Triangle, TrianglePlan,
+    Activation, AdamStep, BinaryOp, ColumnPass, Dropout, Extremum, Incomplete, ProductPlan, Reduce, ShiftedRows,
+    SparseError, Term, Triangle, TrianglePlan,
 };
 use std::any::{Any, TypeId};
 
@@ -138,6 +138,7 @@ plain!(
     ConcatAxis,
     DType,
     Activation,
+    AdamStep,
     Dropout,
     Extremum,
     Term,

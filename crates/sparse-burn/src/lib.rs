@@ -49,6 +49,6 @@ pub use read::{is_flex, is_gpu, is_local, is_remote, read_data};
 pub use replay::device_reads;
 pub use replay::without_blocking;
 pub use sparse_core::{
-    Activation, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, Reduce, ShiftedRows, Term, Triangle,
-    TrianglePlan,
+    Activation, AdamStep, BinaryOp, ColumnPass, ColumnStep, Dropout, Extremum, Incomplete, Reduce, ShiftedRows, Term,
+    Triangle, TrianglePlan,
 };

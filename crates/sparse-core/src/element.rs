@@ -73,6 +73,8 @@ pub trait Float: Element {
     fn exp(x: Self::Acc) -> Self::Acc;
     /// `e^x - 1` for `x <= 0`, without cancellation near zero.
     fn exp_m1(x: Self::Acc) -> Self::Acc;
+    /// The square root.
+    fn sqrt(x: Self::Acc) -> Self::Acc;
     /// The number as f64, for sums of many terms.
     fn wide(x: Self::Acc) -> f64;
     /// The nearest number of the accumulator's type.

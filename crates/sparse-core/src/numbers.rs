@@ -75,6 +75,10 @@ macro_rules! float_element {
                 $exp_m1(x)
             }
             #[inline(always)]
+            fn sqrt(x: $acc) -> $acc {
+                x.sqrt()
+            }
+            #[inline(always)]
             fn wide(x: $acc) -> f64 {
                 x.into()
             }

@@ -110,6 +110,16 @@ impl<'a, T> Source<'a, T> {
         prefetch(self.data, at.wrapping_add(self.width - 1));
     }
 
+    /// Prefetches row `r`, if there are [short rows](Self::has_short_rows) and it is one.
+    #[inline(always)]
+    pub(crate) fn prefetch_short(&self, r: i32) {
+        let start = r as u32 as usize * self.width;
+        if let Some([first, .., last]) = self.data.get(start..start + self.width) {
+            prefetch_one(first);
+            prefetch_one(last);
+        }
+    }
+
     /// For rows that are read in order, just before these are: prefetches as many that come later, but no more than the
     /// first-level cache has room for.
     #[inline(never)]
@@ -188,14 +198,20 @@ pub(crate) fn fetched_tiles<T>(data: &[T], own: Range<usize>, len: usize) -> imp
 /// Prefetches `data[at]` into the cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
+    if let Some(x) = data.get(at) {
+        prefetch_one(x);
+    }
+}
+
+/// Prefetches `x` into the cache.
+#[inline(always)]
+fn prefetch_one<T>(x: &T) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-    if size_of::<T>() > 0
-        && let Some(x) = data.get(at)
-    {
+    if size_of::<T>() > 0 {
         safe_arch::prefetch_t0(x);
     }
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
-    let _ = (data, at);
+    let _ = x;
 }
 
 #[cold]

@@ -4,6 +4,8 @@ use crate::Element;
 use crate::element::{Ids, Lanes};
 use crate::reducer::{Reducer, V};
 use crate::source::{NEAR, prefetch};
+use core::iter::Empty;
+use core::ops::Range;
 use pulp::Simd;
 
 /// The factors of the source rows. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
@@ -61,6 +63,11 @@ pub(crate) trait Weigh<T: Element>: Copy + Sync {
 
     /// The weights of element `k`.
     fn own(&self, k: usize) -> Self::Own;
+    /// Those of these elements, if they are next to each other.
+    #[inline(always)]
+    fn in_order(&self, _: Range<usize>) -> Option<impl Iterator<Item = Self::Own>> {
+        None::<Empty<Self::Own>>
+    }
     /// [`Weights::prefetch`].
     fn fetch(&self, k: usize);
     /// Whether it is worth the time: they are permuted, and not in a near cache.
@@ -81,6 +88,10 @@ impl<T: Element> Weigh<T> for Weights<'_, T> {
     #[inline(always)]
     fn own(&self, k: usize) -> T::Acc {
         self.at(k)
+    }
+    #[inline(always)]
+    fn in_order(&self, elements: Range<usize>) -> Option<impl Iterator<Item = T::Acc>> {
+        self.perm.is_none().then(|| self.values[elements].iter().map(|x| x.widen()))
     }
     #[inline(always)]
     fn fetch(&self, k: usize) {

@@ -1,12 +1,14 @@
 //! What layers and solvers do to dense arrays between products: one pass over memory, on all threads.
 
 mod activation;
+mod adam;
 mod columns;
 mod combine;
 mod dropout;
 mod relu;
 
 pub use activation::{Activation, activate, activate_backward};
+pub use adam::{AdamStep, adam_step};
 pub use columns::{Column, ColumnPass, ColumnStep, Kept, column_pass};
 pub use combine::combine_columns;
 pub(crate) use dropout::dropout_at;
@@ -15,6 +17,7 @@ pub use relu::{bias_relu, relu_backward};
 
 pub(crate) mod dynamic {
     pub use super::activation::dynamic::*;
+    pub use super::adam::dynamic::*;
     pub use super::columns::dynamic::*;
     pub use super::combine::dynamic::*;
     pub use super::dropout::dynamic::*;

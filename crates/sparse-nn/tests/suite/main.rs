@@ -2,6 +2,7 @@
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
 mod clip;
+mod fused_adam;
 mod gradients;
 mod group_mm;
 mod layers;

@@ -64,10 +64,10 @@ pub mod kernel {
     use sparse_core::ShiftedRows;
 
     pub use sparse_burn::kernel::{
-        column_pass, combine_columns, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum, solve_triangular,
-        triangle_levels, triangle_plan,
+        adam_step, column_pass, combine_columns, compress, expand_ptr, group_by, incomplete, sddmm, segment_sum,
+        solve_triangular, triangle_levels, triangle_plan,
     };
-    pub use sparse_burn::{ColumnPass, ColumnStep, Incomplete, Triangle, TrianglePlan};
+    pub use sparse_burn::{AdamStep, ColumnPass, ColumnStep, Incomplete, Triangle, TrianglePlan};
 
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`.

@@ -36,7 +36,6 @@ struct CsrData {
     shape: Vec<usize>,
     row_ptr: Tensor<1, Int>,
     col_idx: Tensor<1, Int>,
-    row_ids: Lazy<Tensor<1, Int>>,
     coordinates: Lazy<Tensor<2, Int>>,
     matrix: Lazy<Matrix>,
     memo: Memo,
@@ -132,7 +131,6 @@ impl CsrPattern {
             shape: shape.to_vec(),
             row_ptr: index_tensor(row_ptr, dtype),
             col_idx: index_tensor(col_idx, dtype),
-            row_ids: Lazy::new(),
             coordinates: Lazy::new(),
             matrix: Lazy::new(),
             memo: Memo::new(nnz + batch * rows),
@@ -156,7 +154,7 @@ impl CsrPattern {
 
     /// The row, in `[0, batch * rows)`, of every element.
     pub fn row_ids(&self) -> &Tensor<1, Int> {
-        self.0.row_ids.get(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
+        self.as_matrix().row_ids()
     }
 
     /// The coordinates as a pattern of their own.
@@ -177,13 +175,17 @@ impl CsrPattern {
     }
 
     fn to_matrix(&self) -> Matrix {
-        let (batch, row_ids) = (self.batch(), self.row_ids().clone());
-        let mut col_ids = self.0.col_idx.clone();
-        if batch > 1 {
+        let (batch, ptr, mut col_ids) = (self.batch(), self.0.row_ptr.clone(), self.0.col_idx.clone());
+        let row_ids = (batch > 1).then(|| kernel::expand_ptr(&ptr, self.nnz()));
+        if let Some(row_ids) = &row_ids {
             let block = row_ids.clone().div_scalar(self.rows() as i64);
             col_ids = col_ids + block.mul_scalar(self.cols() as i64);
         }
-        Matrix::compressed([batch * self.rows(), batch * self.cols()], self.0.row_ptr.clone(), row_ids, col_ids)
+        Matrix::compressed([batch * self.rows(), batch * self.cols()], ptr, row_ids, col_ids)
+    }
+
+    fn as_matrix(&self) -> &Matrix {
+        self.0.matrix.get(|| self.to_matrix())
     }
 
     /// Number of matrices; 1 for rank 2.
@@ -361,7 +363,7 @@ impl Structure for CsrPattern {
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        Some(self.0.matrix.get(|| self.to_matrix()))
+        Some(self.as_matrix())
     }
 
     fn arrays(&self) -> Arrays {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Matrix {
     rows: usize,
     cols: usize,
-    row_ids: Tensor<1, Int>,
+    row_ids: Lazy<Tensor<1, Int>>,
     col_ids: Tensor<1, Int>,
     by_row: Lazy<Compressed>,
     by_col: Lazy<Compressed>,
@@ -41,10 +41,26 @@ impl Matrix {
         col_ids: Tensor<1, Int>,
         sorted: bool,
     ) -> Self {
+        Self { row_ids: row_ids.into(), ..Self::unknown([rows, cols], col_ids, sorted) }
+    }
+
+    /// The matrix with these row pointers. Its elements are in the order of their rows, `row_ids` if they are known.
+    pub(super) fn compressed(
+        size: [usize; 2],
+        ptr: Tensor<1, Int>,
+        row_ids: Option<Tensor<1, Int>>,
+        col_ids: Tensor<1, Int>,
+    ) -> Self {
+        let by_row = Compressed { ptr, idx: col_ids.clone(), perm: None };
+        let row_ids = row_ids.map_or_else(Lazy::new, Lazy::from);
+        Self { by_row: by_row.into(), row_ids, ..Self::unknown(size, col_ids, true) }
+    }
+
+    fn unknown([rows, cols]: [usize; 2], col_ids: Tensor<1, Int>, sorted: bool) -> Self {
         Self {
             rows,
             cols,
-            row_ids,
+            row_ids: Lazy::new(),
             col_ids,
             by_row: Lazy::new(),
             by_col: Lazy::new(),
@@ -58,15 +74,8 @@ impl Matrix {
         }
     }
 
-    /// The matrix with these row pointers. Its elements are in the order of their rows.
-    pub(super) fn compressed(
-        size: [usize; 2],
-        ptr: Tensor<1, Int>,
-        row_ids: Tensor<1, Int>,
-        col_ids: Tensor<1, Int>,
-    ) -> Self {
-        let by_row = Compressed { ptr, idx: col_ids.clone(), perm: None };
-        Self { by_row: by_row.into(), ..Self::new(size, row_ids, col_ids, true) }
+    fn nnz(&self) -> usize {
+        self.col_ids.dims()[0]
     }
 
     /// Numbers of rows and columns; for a batch those of all matrices together.
@@ -74,9 +83,9 @@ impl Matrix {
         [self.rows, self.cols]
     }
 
-    /// Row of every element, in storage order.
+    /// Row of every element, in storage order. Of compressed rows they are written on first need: a product needs none.
     pub(crate) fn row_ids(&self) -> &Tensor<1, Int> {
-        &self.row_ids
+        self.row_ids.get(|| kernel::expand_ptr(&self.by_row().ptr, self.nnz()))
     }
 
     /// Column of every element, in storage order.
@@ -88,10 +97,10 @@ impl Matrix {
     pub(crate) fn by_row(&self) -> &Compressed {
         self.by_row.get(|| {
             if self.sorted {
-                let ptr = kernel::compress(&self.row_ids, self.rows);
+                let ptr = kernel::compress(self.row_ids(), self.rows);
                 return Compressed { ptr, idx: self.col_ids.clone(), perm: None };
             }
-            compressed_by(&self.row_ids, &self.col_ids, self.rows)
+            compressed_by(self.row_ids(), &self.col_ids, self.rows)
         })
     }
 
@@ -104,7 +113,7 @@ impl Matrix {
 
     /// Compressed columns: the transpose, with the permutation of its values.
     pub(crate) fn by_col(&self) -> &Compressed {
-        self.by_col.get(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
+        self.by_col.get(|| compressed_by(&self.col_ids, self.row_ids(), self.cols))
     }
 
     /// The plan of products with vectors, from the second one on: many matrices have only one.
@@ -123,11 +132,11 @@ impl Matrix {
 
     /// The columns, for products: those that have elements, if most have none. Then nothing has the size of a column.
     pub(crate) fn col_view(&self) -> View {
-        let nnz = self.col_ids.dims()[0];
+        let nnz = self.nnz();
         if self.by_col.known().is_some() || !mostly_empty(self.cols, nnz, &self.col_ids.device()) {
             return View::all(self.by_col().clone());
         }
-        self.col_view.get(|| View::occupied(&self.col_ids, &self.row_ids, self.cols)).clone()
+        self.col_view.get(|| View::occupied(&self.col_ids, self.row_ids(), self.cols)).clone()
     }
 
     /// The columns, for the gradients of a product: of its dense operand, or of its values too.
@@ -150,7 +159,7 @@ impl Matrix {
             let Compressed { ptr, perm, .. } = self.by_row();
             RowSums::new(perm.clone(), ptr.clone())
         });
-        sums.groups(self.row_ids.dims()[0])
+        sums.groups(self.nnz())
     }
 
     /// How many elements each row has, `[rows]`.

@@ -7,7 +7,7 @@
 use crate::backend::{Declined, Gpu};
 use crate::kernel::{
     Activate, ActivateBackward, Attend, BiasRelu, DropValues, Factorize, Matmul, ReluBackward, SampledExtremum,
-    SampledExtremumBackward, ShiftRows, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward, SpmmMatmul,
+    SampledExtremumBackward, ShiftRows, SortTriangle, SpgemmExtremum, SpgemmExtremumBackward, SpmmMatmul, StepAdam,
 };
 use crate::kernel_views::RowsView;
 use burn_cubecl::tensor::CubeTensor;
@@ -26,6 +26,7 @@ macro_rules! on_host {
 on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward: CubeTensor);
 on_host!(SampledExtremum SampledExtremumBackward SpgemmExtremum SpgemmExtremumBackward: CubeTensor);
 on_host!(Attend SpmmMatmul: (CubeTensor, Option<CubeTensor>));
+on_host!(StepAdam: (CubeTensor, CubeTensor, CubeTensor));
 on_host!(ShiftRows: Option<ShiftedRows>);
 on_host!(SortTriangle: Option<TrianglePlan>);
 on_host!(Factorize: Result<(RowsView<CubeTensor>, CubeTensor)>);

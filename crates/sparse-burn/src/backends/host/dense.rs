@@ -2,7 +2,9 @@
 
 use super::elements_mut;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Activate, ActivateBackward, BiasRelu, CombineColumns, DropValues, PassColumns, ReluBackward};
+use crate::kernel::{
+    Activate, ActivateBackward, BiasRelu, CombineColumns, DropValues, PassColumns, ReluBackward, StepAdam,
+};
 use burn::tensor::TensorData;
 use sparse_core::Kept;
 use sparse_core::dynamic::{self, ElementVec, Values};
@@ -95,5 +97,17 @@ impl ActivateBackward<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         let Self { x, grad, how } = self;
         changed(grad, |grad| dynamic::activate_backward(x.elements(), grad, how))
+    }
+}
+
+impl StepAdam<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, TensorData, TensorData) {
+        let Self { x, first, second, grad, step } = self;
+        let (shape, dtype) = (x.dims(), x.dtype());
+        let mut lists = [first, second, grad].map(HostTensor::into_bytes);
+        let [first, second, grad] = lists.each_mut().map(|bytes| elements_mut(bytes, dtype));
+        dynamic::adam_step(x.elements(), [first, second], grad, step);
+        let [first, second, x] = lists.map(|bytes| TensorData::from_bytes(bytes, shape.clone(), dtype));
+        (x, first, second)
     }
 }

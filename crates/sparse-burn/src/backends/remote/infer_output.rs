@@ -118,6 +118,7 @@ results! {
         let rows = rows(&own.view);
         (own.values.sized([rows, width(&own.weight)]), own.keep.then(|| own.values.sized([rows, width(&own.dense)])))
     };
+    StepAdam -> (Meta, Meta, Meta): |own| (own.x.clone(), own.first.clone(), own.second.clone());
     SwapRows -> Meta: |own| own.values.clone();
     ZipRows -> Meta: |own| {
         let rows = own.maps[0].as_ref().map_or(count(&own.values[0]), count);

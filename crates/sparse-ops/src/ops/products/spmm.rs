@@ -35,8 +35,8 @@ pub(crate) fn spmm_on_tape<K: Numeric>(
     epilogue: Epilogue<K>,
     kept: Option<&Arc<TransposedValues>>,
 ) -> Tensor<2, K> {
-    let ids = [matrix.row_ids(), matrix.col_ids()];
     recorded(out, [values, dense], epilogue, |[values, dense]| {
+        let ids = || [matrix.row_ids(), matrix.col_ids()];
         let wide = batch * dense.dims()[1] >= policy::WIDE;
         let by_col = dense.is_tracked().then(|| matrix.gradient_view(values.is_tracked() && wide));
         Saved { batch, transposed: kept.cloned(), ..Saved::new(ids, by_col, [values, dense]) }
@@ -46,8 +46,8 @@ pub(crate) fn spmm_on_tape<K: Numeric>(
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
 pub(crate) fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
     let out = matrix.col_view().times(&values, &dense, 1);
-    let ids = [matrix.col_ids(), matrix.row_ids()];
     recorded(out, [values, dense], Epilogue::default(), |[values, dense]| {
+        let ids = || [matrix.col_ids(), matrix.row_ids()];
         Saved::new(ids, dense.is_tracked().then(|| matrix.row_view()), [values, dense])
     })
 }
@@ -80,8 +80,8 @@ fn recorded<K: Numeric>(
 #[derive(Debug)]
 struct Saved {
     by_col: Option<View>,
-    row_ids: Tensor<1, Int>,
-    col_ids: Tensor<1, Int>,
+    /// The row and the column of every element.
+    ids: Option<[Tensor<1, Int>; 2]>,
     heads: usize,
     /// Number of dense operands, which lie one below the other.
     batch: usize,
@@ -94,11 +94,14 @@ struct Saved {
 
 impl Saved {
     /// Of one dense operand, with nothing after the product.
-    fn new([row_ids, col_ids]: [&Tensor<1, Int>; 2], by_col: Option<View>, [values, dense]: [&Tensor<2>; 2]) -> Self {
+    fn new<'a>(
+        ids: impl FnOnce() -> [&'a Tensor<1, Int>; 2],
+        by_col: Option<View>,
+        [values, dense]: [&Tensor<2>; 2],
+    ) -> Self {
         Self {
             by_col,
-            row_ids: row_ids.clone(),
-            col_ids: col_ids.clone(),
+            ids: values.is_tracked().then(|| ids().map(Tensor::clone)),
             heads: values.dims()[1],
             batch: 1,
             values: dense.is_tracked().then(|| values.clone().inner()),
@@ -120,17 +123,17 @@ impl Saved {
     fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
         let (heads, batch) = (self.heads, self.batch);
         let aside = |tensor: &Tensor<2>| batch_to_features(tensor.clone(), heads, batch);
+        let ids = || self.ids.as_ref().expect("saved where the values are tracked").each_ref();
         if let (Some(by_col), Some(own), Some(other)) = (&self.by_col, &self.values, &self.dense)
             && values
             && dense
         {
-            let (d_values, d_dense) =
-                by_col.gradients(own, &aside(other), &aside(grad), [&self.row_ids, &self.col_ids]);
+            let (d_values, d_dense) = by_col.gradients(own, &aside(other), &aside(grad), ids());
             return [Some(d_values.into()), Some(features_to_batch(d_dense, heads, batch).into())];
         }
         let d_values = values.then(|| {
-            let dense = self.dense.as_ref().expect("saved where the values are tracked");
-            kernel::sddmm(&self.row_ids, &self.col_ids, aside(grad), aside(dense), heads).into()
+            let ([row_ids, col_ids], dense) = (ids(), self.dense.as_ref().expect("saved with the ids"));
+            kernel::sddmm(row_ids, col_ids, aside(grad), aside(dense), heads).into()
         });
         let d_dense = dense.then(|| {
             let values = self.values.as_ref().expect("saved where the dense side is tracked");
