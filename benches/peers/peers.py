@@ -326,7 +326,7 @@ def gat_step():
     train, labels = ids("train"), ids("labels")
     first, second = GATConv(width, 8, 8, dropout=0.6), GATConv(64, classes, 1, concat=False, dropout=0.6)
     weights = [*first.parameters(), *second.parameters()]
-    adam = torch.optim.Adam(weights, lr=0.005, weight_decay=5e-4)
+    adam = torch.optim.Adam(weights, lr=0.005, weight_decay=5e-4, fused=True)
 
     def run():
         adam.zero_grad()
@@ -343,7 +343,7 @@ def training(layers, x, adjacency, train, labels, rate, decay, drop_input, activ
     """A step of Adam, and an evaluation if it is an epoch."""
     from torch.nn import functional as F
     first, second = layers
-    adam = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=rate, weight_decay=decay)
+    adam = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=rate, weight_decay=decay, fused=True)
 
     def forward(training):
         inputs = F.dropout(x, drop_input, training) if drop_input else x
@@ -493,7 +493,7 @@ def typed_step(workers):
     from torch_geometric.nn import HeteroConv, SAGEConv
     kinds, loader = typed_loader(workers)
     layers = torch.nn.ModuleList([HeteroConv({kind: SAGEConv(64, out) for kind in kinds}, "sum") for out in (64, 16)])
-    adam = torch.optim.Adam(layers.parameters(), lr=0.01)
+    adam = torch.optim.Adam(layers.parameters(), lr=0.01, fused=True)
 
     def run():
         for batch in loader:

@@ -21,7 +21,7 @@ use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdaGradConfig, AdamConfig, AdamWConfig, GradientsParams, ModuleOptimizer, RmsPropConfig, SgdConfig};
 use burn::tensor::{DType, Device, Int, Tensor};
 use serde_json::Value;
-use sparse_tensor::nn::EmbeddingBagConfig;
+use sparse_tensor::nn::{EmbeddingBagConfig, FusedAdamConfig};
 use std::fs::read_to_string;
 use std::path::Path;
 
@@ -89,6 +89,9 @@ fn optimizers() {
     same("SGD, weight decay 0.1", steps(SgdConfig::new().with_weight_decay(decay()).init(), 0.5));
     let adam = adam().with_epsilon(1e-8).with_weight_decay(decay());
     same("Adam, weight decay 0.1", steps(adam.init(), 0.01));
+    let fused = FusedAdamConfig::new;
+    same(&format!("Adam, {small}"), steps(fused().init(), 1e-6));
+    same("Adam, weight decay 0.1", steps(fused().with_weight_decay(0.1).init(), 0.01));
 }
 
 /// The norm is that of each parameter here, and that of all parameters there.

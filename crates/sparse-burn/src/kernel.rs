@@ -236,8 +236,8 @@ kernels! {
         x: Tensor<D>, grad: Tensor<D>, how: Activation,
     ) -> Tensor<D>;
 
-    /// A step of Adam on a CPU: the parameters and their moments after it. It uses the memory of the gradient and of the
-    /// moments. For f32 and f64.
+    /// A step of Adam on a CPU, for f32 and f64: the parameters and their moments after it. It uses the memory of the
+    /// gradient and of the moments.
     adam_step StepAdam[const D: usize](
         x: Tensor<D>, first: Tensor<D>, second: Tensor<D>, grad: Tensor<D>, step: AdamStep,
     ) -> (Tensor<D>, Tensor<D>, Tensor<D>);

@@ -88,7 +88,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
                 let far = elements.start.saturating_add(distance);
                 let ahead = idx.get(far..).unwrap_or_default();
                 // A short row has so little to compute that a weight which is looked up takes a tenth of the time.
-                if let Some(list) = weights.in_order(elements.clone()).filter(|_| WHOLE) {
+                if WHOLE && let Some(list) = weights.in_order(elements.clone()) {
                     for (j, (i, own)) in idx[elements].iter().zip(list).enumerate() {
                         if let Some(next) = ahead.get(j) {
                             source.prefetch_short(*next);

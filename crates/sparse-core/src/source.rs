@@ -110,7 +110,7 @@ impl<'a, T> Source<'a, T> {
         prefetch(self.data, at.wrapping_add(self.width - 1));
     }
 
-    /// Prefetches row `r`, if there are [short rows](Self::has_short_rows) and it is one.
+    /// Prefetches row `r` of two or more elements, if it exists. Only for [short rows](Self::has_short_rows).
     #[inline(always)]
     pub(crate) fn prefetch_short(&self, r: i32) {
         let start = r as u32 as usize * self.width;

@@ -24,17 +24,18 @@ pub struct FusedAdamConfig {
     pub weight_decay: f32,
 }
 
-/// Adam as a Burn optimiser, with one pass over each parameter on a CPU, on all threads: Burn's own makes 14 or more,
-/// each into a new array, on one.
+/// Adam as a Burn optimiser: on a CPU one pass over each parameter, on all threads. Burn's own makes 13 passes, 15 with
+/// weight decay, on one thread.
 ///
 /// With `t` the number of steps so far and `g` the gradient plus `weight_decay w`: `m = beta_1 m + (1 - beta_1) g`,
 /// `v = beta_2 v + (1 - beta_2) g^2`, `w -= lr c m / (sqrt(v) + epsilon sqrt(1 - beta_2^t))` with
-/// `c = sqrt(1 - beta_2^t) / (1 - beta_1^t)`. The bits are those of Burn's `Adam` on Flex, and so is the state: each
-/// loads the records of the other. On a GPU, and for 16-bit floats, it is Burn's. There is no AMSGrad.
+/// `c = sqrt(1 - beta_2^t) / (1 - beta_1^t)`. The bits are those of Burn's `Adam` on Flex. So is the state: each loads
+/// the records of the other. On a GPU, and for 16-bit floats, Burn's runs. There is no AMSGrad.
 ///
 /// For tables of which a step reads a few rows see [`RowAdam`](crate::RowAdam).
 ///
-/// Cost: reads 4 and writes 3 numbers for each parameter, in the memory of the moments and of the gradient.
+/// Cost: reads 4 and writes 3 numbers for each number of a parameter. The new parameter takes the memory of the
+/// gradient, and the moments stay in theirs; what is used elsewhere too is copied first.
 ///
 /// Source: Kingma and Ba, *Adam: a method for stochastic optimization*, ICLR 2015; `fused=True` of PyTorch's `Adam`.
 ///
@@ -76,13 +77,14 @@ impl FusedAdamConfig {
 }
 
 impl FusedAdam {
-    /// The step number `time`, from 1 on. Rounded where Burn rounds.
+    /// The numbers of step `time`, counted from 1, rounded where Burn rounds them.
     fn at(&self, time: usize, rate: f64) -> AdamStep {
         let FusedAdamConfig { beta_1, beta_2, epsilon, weight_decay } = self.config;
         let left = |beta: f32| 1.0 - beta.powi(time as i32);
         let root = left(beta_2).sqrt();
         AdamStep {
-            kept: [beta_1, beta_2].map(f64::from),
+            // Burn has no moments before the first step, so a moment of -0 keeps its sign there.
+            kept: if time == 1 { [-0.0; 2] } else { [beta_1, beta_2].map(f64::from) },
             added: [1.0 - beta_1, 1.0 - beta_2].map(f64::from),
             correction: (root / left(beta_1)).into(),
             epsilon: (epsilon * root).into(),
@@ -107,10 +109,13 @@ impl Optimizer for FusedAdam {
             return self.plain.step(lr, tensor, grad, state);
         }
         let zeros = || AdaptiveMomentumState::new(0, tensor.zeros_like(), tensor.zeros_like());
-        let AdaptiveMomentumState { time, moment_1, moment_2, .. } = state.map_or_else(zeros, |state| state.momentum);
-        let step = self.at(time + 1, lr);
-        let (tensor, moment_1, moment_2) = adam_step(tensor, moment_1, moment_2, grad, step);
-        (tensor, Some(AdamState::new(AdaptiveMomentumState::new(time + 1, moment_1, moment_2))))
+        let mut momentum = state.map_or_else(zeros, |state| state.momentum);
+        momentum.time += 1;
+        let step = self.at(momentum.time, lr);
+        // Burn loads a record in the default dtype of the device.
+        let [first, second] = [momentum.moment_1, momentum.moment_2].map(|own| own.cast(tensor.dtype()));
+        let (tensor, moment_1, moment_2) = adam_step(tensor, first, second, grad, step);
+        (tensor, Some(AdamState::new(AdaptiveMomentumState { moment_1, moment_2, ..momentum })))
     }
 
     fn to_device<const D: usize>(state: AdamState<D>, device: &Device) -> AdamState<D> {

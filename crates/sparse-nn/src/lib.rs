@@ -39,6 +39,7 @@
 //! | events in time | [`TemporalEvents`], [`TgnMemory`] with a [`TgnState`] |
 //! | lists of ids | [`EmbeddingBag`] |
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
+//! | optimisers | [`FusedAdam`]; those of Burn |
 //! | large tables | [`RowTable`] with a [`RowSparseGrad`], stepped by [`RowSgd`], [`RowAdagrad`] or [`RowAdam`] |
 //! | sparse weights | [`SparseLinear`] |
 //!

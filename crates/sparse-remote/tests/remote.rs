@@ -5,13 +5,13 @@
 //! With `SPARSE_TEST_DEVICE=remote` the equivalence test and the oracle's cases run on such a device too.
 
 use burn::module::Module;
-use burn::optim::{AdamConfig, GradientsParams};
+use burn::optim::GradientsParams;
 use burn::server::RemoteServer;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_dev::wait::wait;
 use sparse_tensor::data::{Labels, stochastic_block_model};
-use sparse_tensor::nn::{GcnConv, GcnConvConfig, symmetric_normalization};
+use sparse_tensor::nn::{FusedAdamConfig, GcnConv, GcnConvConfig, symmetric_normalization};
 use sparse_tensor::ops::{Reduce, put_along_axis};
 use sparse_tensor::remote::{ClientConfig, ServerConfig, WebSocketTransport, check, connect, serve};
 use sparse_tensor::{CooTensor, CsrTensor, SparseError, device_reads, without_blocking};
@@ -163,7 +163,7 @@ impl Problem {
             first: GcnConvConfig::new(self.features.dims()[1], 16).with_relu(true).init(&self.device),
             second: GcnConvConfig::new(16, CLASSES).init(&self.device),
         };
-        let mut optimizer = AdamConfig::new().init();
+        let mut optimizer = FusedAdamConfig::new().init();
         let mut losses = vec![];
         for _ in 0..steps {
             let logits = gcn.second.forward(&self.adjacency, gcn.first.forward_sparse(&self.adjacency, &self.features));

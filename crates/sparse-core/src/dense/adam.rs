@@ -22,7 +22,8 @@ pub struct AdamStep {
 
 /// One step of Adam, in one pass. With `g = grad + decay x` the moments become `m = kept_1 m + added_1 g` and
 /// `v = kept_2 v + added_2 g^2`, and `grad` gets the parameters `x - rate (correction m / (sqrt(v) + epsilon))`. The
-/// operations are those of Burn's Adam, in its order, so the bits are too; without decay `decay x` is not added.
+/// operations are those of Burn's Adam, in its order, so for f32 and f64 the bits are too. Without decay `decay x` is
+/// not added. In a first step, whose moments are 0, what is kept is -0, so that a moment of -0 keeps its sign.
 ///
 /// Source: Kingma and Ba, *Adam: a method for stochastic optimization*, ICLR 2015. O(len) time, no memory.
 ///
@@ -32,6 +33,9 @@ pub struct AdamStep {
 pub fn adam_step<T: Float>(x: &[T], moments: [&mut [T]; 2], grad: &mut [T], step: AdamStep) {
     let (len, [first, second]) = (x.len(), moments);
     assert!([first.len(), second.len(), grad.len()] == [len; 3], "adam_step: all lists must have {len} elements");
+    if len == 0 {
+        return;
+    }
     let ranges = par::even(len, 1);
     let lists = par::split_rows(&mut [first, second, grad], len, &par::lens(&ranges, |range| range.len()));
     par::each(lists, &|k, lists| {

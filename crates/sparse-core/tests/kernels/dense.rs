@@ -1,7 +1,7 @@
 //! What layers do to dense arrays, compared with plain loops, in place and in a copy.
 
 use half::{bf16, f16};
-use sparse_core::{Dropout, Epilogue, Float, bias_relu, dropout, relu_backward};
+use sparse_core::{AdamStep, Dropout, Epilogue, Float, adam_step, bias_relu, dropout, relu_backward};
 
 /// Lengths around those of vectors, of groups of random words (64), and of the pieces of a pass (2048).
 const LENGTHS: [usize; 10] = [0, 1, 31, 33, 64, 65, 2047, 2048, 2049, 50_001];
@@ -116,4 +116,24 @@ fn lengths_must_agree() {
 #[should_panic(expected = "the source must have as many elements as the result")]
 fn copies_are_whole() {
     dropout(Some(&[1.0f32; 3]), &mut [1.0; 2], Dropout { p: 0.5, seed: 0 });
+}
+
+#[test]
+fn a_step_of_adam_is_its_formula() {
+    let (kept, added) = ([0.75, 0.5], [0.25, 0.5]);
+    let step = AdamStep { kept, added, correction: 0.875, epsilon: 0.125, decay: 0.5, rate: 0.25 };
+    for len in LENGTHS {
+        let list = |shift: usize| numbers::<f64>(len + shift, f64::from)[shift..].to_vec();
+        let (x, old, grad) = (list(0), [list(1), list(2).iter().map(|x| x.abs()).collect()], list(3));
+        let ([mut first, mut second], mut out) = (old.clone(), grad.clone());
+        adam_step(&x, [&mut first, &mut second], &mut out, step);
+        let mut want = [old[0].clone(), old[1].clone(), grad];
+        for k in 0..len {
+            let g = x[k] * 0.5 + want[2][k];
+            want[0][k] = want[0][k] * 0.75 + g * 0.25;
+            want[1][k] = want[1][k] * 0.5 + g * g * 0.5;
+            want[2][k] = x[k] - want[0][k] * 0.875 / (want[1][k].sqrt() + 0.125) * 0.25;
+        }
+        assert!([first, second, out].iter().zip(&want).all(|(own, want)| same(own, want)), "{len}");
+    }
 }

@@ -36,6 +36,8 @@ struct CsrData {
     shape: Vec<usize>,
     row_ptr: Tensor<1, Int>,
     col_idx: Tensor<1, Int>,
+    /// Shared with the matrix.
+    row_ids: Arc<Lazy<Tensor<1, Int>>>,
     coordinates: Lazy<Tensor<2, Int>>,
     matrix: Lazy<Matrix>,
     memo: Memo,
@@ -131,6 +133,7 @@ impl CsrPattern {
             shape: shape.to_vec(),
             row_ptr: index_tensor(row_ptr, dtype),
             col_idx: index_tensor(col_idx, dtype),
+            row_ids: Arc::default(),
             coordinates: Lazy::new(),
             matrix: Lazy::new(),
             memo: Memo::new(nnz + batch * rows),
@@ -154,7 +157,12 @@ impl CsrPattern {
 
     /// The row, in `[0, batch * rows)`, of every element.
     pub fn row_ids(&self) -> &Tensor<1, Int> {
-        self.as_matrix().row_ids()
+        self.0.row_ids.get(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_row_ids(&self) -> bool {
+        self.0.row_ids.known().is_some()
     }
 
     /// The coordinates as a pattern of their own.
@@ -176,16 +184,11 @@ impl CsrPattern {
 
     fn to_matrix(&self) -> Matrix {
         let (batch, ptr, mut col_ids) = (self.batch(), self.0.row_ptr.clone(), self.0.col_idx.clone());
-        let row_ids = (batch > 1).then(|| kernel::expand_ptr(&ptr, self.nnz()));
-        if let Some(row_ids) = &row_ids {
-            let block = row_ids.clone().div_scalar(self.rows() as i64);
+        if batch > 1 {
+            let block = self.row_ids().clone().div_scalar(self.rows() as i64);
             col_ids = col_ids + block.mul_scalar(self.cols() as i64);
         }
-        Matrix::compressed([batch * self.rows(), batch * self.cols()], ptr, row_ids, col_ids)
-    }
-
-    fn as_matrix(&self) -> &Matrix {
-        self.0.matrix.get(|| self.to_matrix())
+        Matrix::compressed([batch * self.rows(), batch * self.cols()], ptr, self.0.row_ids.clone(), col_ids)
     }
 
     /// Number of matrices; 1 for rank 2.
@@ -363,7 +366,7 @@ impl Structure for CsrPattern {
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        Some(self.as_matrix())
+        Some(self.0.matrix.get(|| self.to_matrix()))
     }
 
     fn arrays(&self) -> Arrays {

@@ -10,6 +10,7 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{Int, Tensor};
 use sparse_burn::replay::lookup;
 use sparse_core::ShiftedRows;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Matrix {
     rows: usize,
     cols: usize,
-    row_ids: Lazy<Tensor<1, Int>>,
+    row_ids: Arc<Lazy<Tensor<1, Int>>>,
     col_ids: Tensor<1, Int>,
     by_row: Lazy<Compressed>,
     by_col: Lazy<Compressed>,
@@ -41,28 +42,33 @@ impl Matrix {
         col_ids: Tensor<1, Int>,
         sorted: bool,
     ) -> Self {
-        Self { row_ids: row_ids.into(), ..Self::unknown([rows, cols], col_ids, sorted) }
+        Self::of([rows, cols], Arc::new(row_ids.into()), Lazy::new(), col_ids, sorted)
     }
 
-    /// The matrix with these row pointers. Its elements are in the order of their rows, `row_ids` if they are known.
+    /// The matrix with these row pointers. Its elements are in the order of their rows, which `row_ids` shares.
     pub(super) fn compressed(
         size: [usize; 2],
         ptr: Tensor<1, Int>,
-        row_ids: Option<Tensor<1, Int>>,
+        row_ids: Arc<Lazy<Tensor<1, Int>>>,
         col_ids: Tensor<1, Int>,
     ) -> Self {
         let by_row = Compressed { ptr, idx: col_ids.clone(), perm: None };
-        let row_ids = row_ids.map_or_else(Lazy::new, Lazy::from);
-        Self { by_row: by_row.into(), row_ids, ..Self::unknown(size, col_ids, true) }
+        Self::of(size, row_ids, by_row.into(), col_ids, true)
     }
 
-    fn unknown([rows, cols]: [usize; 2], col_ids: Tensor<1, Int>, sorted: bool) -> Self {
+    fn of(
+        [rows, cols]: [usize; 2],
+        row_ids: Arc<Lazy<Tensor<1, Int>>>,
+        by_row: Lazy<Compressed>,
+        col_ids: Tensor<1, Int>,
+        sorted: bool,
+    ) -> Self {
         Self {
             rows,
             cols,
-            row_ids: Lazy::new(),
+            row_ids,
             col_ids,
-            by_row: Lazy::new(),
+            by_row,
             by_col: Lazy::new(),
             col_view: Lazy::new(),
             column_places: Lazy::new(),
@@ -83,7 +89,8 @@ impl Matrix {
         [self.rows, self.cols]
     }
 
-    /// Row of every element, in storage order. Of compressed rows they are written on first need: a product needs none.
+    /// Row of every element, in storage order. Of compressed rows they are written on first need: a product without
+    /// gradients needs none.
     pub(crate) fn row_ids(&self) -> &Tensor<1, Int> {
         self.row_ids.get(|| kernel::expand_ptr(&self.by_row().ptr, self.nnz()))
     }

@@ -103,11 +103,18 @@ impl ActivateBackward<HostTensor> {
 impl StepAdam<HostTensor> {
     pub(crate) fn host(self) -> (TensorData, TensorData, TensorData) {
         let Self { x, first, second, grad, step } = self;
-        let (shape, dtype) = (x.dims(), x.dtype());
-        let mut lists = [first, second, grad].map(HostTensor::into_bytes);
-        let [first, second, grad] = lists.each_mut().map(|bytes| elements_mut(bytes, dtype));
+        let shape = x.dims();
+        let mut lists = [first, second, grad].map(|own| {
+            assert_eq!(
+                own.dims(),
+                shape,
+                "adam_step: the moments and the gradient must have the shape of the parameter"
+            );
+            (own.dtype(), own.into_bytes())
+        });
+        let [first, second, grad] = lists.each_mut().map(|(dtype, bytes)| elements_mut(bytes, *dtype));
         dynamic::adam_step(x.elements(), [first, second], grad, step);
-        let [first, second, x] = lists.map(|bytes| TensorData::from_bytes(bytes, shape.clone(), dtype));
+        let [first, second, x] = lists.map(|(dtype, bytes)| TensorData::from_bytes(bytes, shape.clone(), dtype));
         (x, first, second)
     }
 }

@@ -80,7 +80,7 @@ fn recorded<K: Numeric>(
 #[derive(Debug)]
 struct Saved {
     by_col: Option<View>,
-    /// The row and the column of every element.
+    /// The row and the column of every element, if the values are tracked.
     ids: Option<[Tensor<1, Int>; 2]>,
     heads: usize,
     /// Number of dense operands, which lie one below the other.
@@ -145,5 +145,25 @@ impl Saved {
             .into()
         });
         [d_values, d_dense]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tensor::sparse::CsrTensor;
+    use burn::tensor::{Device, Tensor};
+
+    /// They would take as long to write as the product of a vector.
+    #[test]
+    fn row_ids_are_written_for_gradients_only() {
+        let device = Device::flex().autodiff();
+        let [ptr, columns] = [vec![0, 1, 3], vec![1, 0, 1]].map(|list| Tensor::from_data(&list[..], &device));
+        let a = CsrTensor::<2>::new(ptr, columns, Tensor::from_floats([1.0, 2.0, 3.0], &device), [2, 2]).unwrap();
+        let x = Tensor::<2>::ones([2, 3], &device);
+        let known = || a.pattern().has_row_ids();
+        let _ = a.clone().matmul(x.clone());
+        assert!(!known());
+        let _ = a.clone().matmul(x.require_grad());
+        assert!(known());
     }
 }
