@@ -29,8 +29,8 @@ pub struct FusedAdamConfig {
 ///
 /// With `t` the number of steps so far and `g` the gradient plus `weight_decay w`: `m = beta_1 m + (1 - beta_1) g`,
 /// `v = beta_2 v + (1 - beta_2) g^2`, `w -= lr c m / (sqrt(v) + epsilon sqrt(1 - beta_2^t))` with
-/// `c = sqrt(1 - beta_2^t) / (1 - beta_1^t)`. The bits are those of Burn's `Adam` on Flex. So is the state: each loads
-/// the records of the other. On a GPU, and for 16-bit floats, Burn's runs. There is no AMSGrad.
+/// `c = sqrt(1 - beta_2^t) / (1 - beta_1^t)`. The bits are those of Burn's `Adam` on Flex. The state is that of Burn's
+/// too: each loads the records of the other. On a GPU, and for 16-bit floats, Burn's runs. There is no AMSGrad.
 ///
 /// For tables of which a step reads a few rows see [`RowAdam`](crate::RowAdam).
 ///
@@ -104,7 +104,13 @@ impl Optimizer for FusedAdam {
         grad: Tensor<D>,
         state: Option<AdamState<D>>,
     ) -> (Tensor<D>, Option<AdamState<D>>) {
-        let known = matches!(tensor.dtype(), DType::F32 | DType::F64) && grad.dtype() == tensor.dtype();
+        let dtype = tensor.dtype();
+        // Burn loads a record in the default dtype of the device.
+        let state = state.map(|AdamState { mut momentum }| {
+            [momentum.moment_1, momentum.moment_2] = [momentum.moment_1, momentum.moment_2].map(|own| own.cast(dtype));
+            AdamState::new(momentum)
+        });
+        let known = matches!(dtype, DType::F32 | DType::F64) && grad.dtype() == dtype;
         if !known || tensor.shape().num_elements() == 0 || is_gpu(&tensor.device()) {
             return self.plain.step(lr, tensor, grad, state);
         }
@@ -112,9 +118,7 @@ impl Optimizer for FusedAdam {
         let mut momentum = state.map_or_else(zeros, |state| state.momentum);
         momentum.time += 1;
         let step = self.at(momentum.time, lr);
-        // Burn loads a record in the default dtype of the device.
-        let [first, second] = [momentum.moment_1, momentum.moment_2].map(|own| own.cast(tensor.dtype()));
-        let (tensor, moment_1, moment_2) = adam_step(tensor, first, second, grad, step);
+        let (tensor, moment_1, moment_2) = adam_step(tensor, momentum.moment_1, momentum.moment_2, grad, step);
         (tensor, Some(AdamState::new(AdaptiveMomentumState { moment_1, moment_2, ..momentum })))
     }
 

@@ -105,11 +105,8 @@ impl StepAdam<HostTensor> {
         let Self { x, first, second, grad, step } = self;
         let shape = x.dims();
         let mut lists = [first, second, grad].map(|own| {
-            assert_eq!(
-                own.dims(),
-                shape,
-                "adam_step: the moments and the gradient must have the shape of the parameter"
-            );
+            let dims = own.dims();
+            assert!(dims == shape, "adam_step: all tensors must have the parameter's shape {shape:?}, got {dims:?}");
             (own.dtype(), own.into_bytes())
         });
         let [first, second, grad] = lists.each_mut().map(|(dtype, bytes)| elements_mut(bytes, *dtype));
