@@ -59,7 +59,7 @@ fn what_others_use_stays() {
 /// The parameters after two steps, a record, and two steps of another optimiser that loads it.
 fn resumed(mut first: ModuleOptimizer, second: ModuleOptimizer, dtype: DType) -> Vec<f64> {
     let device = Device::flex().autodiff();
-    let mut x = Param::from_tensor(Tensor::<1>::from_data([1.0, -2.0, 0.0], (&device, dtype)));
+    let mut x = Param::from_tensor(Tensor::<1>::from_data([1.0, -2.0, 0.5], (&device, dtype)));
     let mut step = |optimizer: &mut ModuleOptimizer| {
         let grads = GradientsParams::from_grads((x.val() * x.val()).sum().backward(), &x);
         x = optimizer.step(0.1, x.clone(), grads);
