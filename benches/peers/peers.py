@@ -404,6 +404,19 @@ def large_gat():
     return large(layers, "edges", 0.005, F.elu, False)
 
 
+def large_sage():
+    from torch.nn import functional as F
+    from torch_geometric.nn import SAGEConv
+    return large((SAGEConv(128, 256), SAGEConv(256, 40)), "csr", 0.01, F.relu, False)
+
+
+def large_gin():
+    from torch.nn import Linear, ReLU, Sequential, functional as F
+    from torch_geometric.nn import GINConv
+    layers = (GINConv(Sequential(Linear(128, 128), ReLU(), Linear(128, width))) for width in (128, 40))
+    return large(tuple(layers), "csr", 0.01, F.relu, False)
+
+
 def batches(loader, of):
     return lambda: [torch.tensor([float(of(batch)) for batch in loader])]
 
@@ -558,6 +571,7 @@ WORK = {
 if has("torch_geometric"):
     WORK |= {
         "gat step": {"PyG": gat_step}, "gat step, large": {"PyG": large_gat},
+        "sage step, large": {"PyG CSR": large_sage}, "gin step, large": {"PyG CSR": large_gin},
         "gcn epoch": {"PyG edges": lambda: gcn_epoch("edges"), "PyG CSR": lambda: gcn_epoch("csr")},
         "gcn epoch, large": {"PyG edges": lambda: large_gcn("edges"), "PyG CSR": lambda: large_gcn("csr")},
     }

@@ -140,7 +140,9 @@ impl Bench {
         for _ in 0..self.rounds {
             // Untimed at first: the threads of the other process spin for up to 200 ms (OpenMP), and it had the caches.
             let waiting = Instant::now();
-            while waiting.elapsed() < Duration::from_millis(if peers.is_empty() { 0 } else { 300 }) {
+            let longest = if self.rounds <= QUICK { 220 } else { 300 };
+            let wait = Duration::from_millis(if peers.is_empty() { 0 } else { longest });
+            while waiting.elapsed() < wait {
                 drop(run());
             }
             drop(run());
@@ -190,11 +192,12 @@ impl Timed {
 
     fn time(&mut self, peers: &mut Peers, name: &str, rounds: usize) {
         // With few rounds a slow peer runs once: what differs is small beside its time.
-        const SLOW: f64 = 1000.0;
-        if rounds <= QUICK && self.times.first().is_some_and(|time| *time > SLOW) {
+        let quick = rounds <= QUICK;
+        let slow = if quick { 500.0 } else { 1000.0 };
+        if quick && self.times.first().is_some_and(|time| *time > slow) {
             return;
         }
-        let Answer { seconds, peak } = peers.time(name, &self.name, self.first < SLOW);
+        let Answer { seconds, peak } = peers.time(name, &self.name, self.first < slow);
         self.times.push(seconds * 1e3);
         self.memory = self.memory.max(peak / 1e6);
     }

@@ -7,12 +7,13 @@ use super::report::Bench;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
 use sparse_tensor::nn::{
-    FusedAdamConfig, GatConv, GatConvConfig, GcnConv, GcnConvConfig, dropout, elu, row_normalization, sparse_dropout,
-    symmetric_normalization,
+    FusedAdamConfig, GatConvConfig, GcnConv, GcnConvConfig, GinConvConfig, MlpConfig, SageConvConfig, dropout, elu,
+    row_normalization, sparse_dropout, symmetric_normalization,
 };
 use std::cell::RefCell;
 use std::path::Path;
@@ -24,7 +25,7 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
     {
         cora(bench, folder, &Path::new(&data).join("cora"), &device);
     }
-    if bench.wants_any(&["gcn epoch, large", "gat step, large"]) {
+    if bench.wants_any(&["gcn epoch, large", "gat step, large", "sage step, large", "gin step, large"]) {
         large(bench, folder, &device);
     }
 }
@@ -45,30 +46,24 @@ fn step<M: Module + Clone>(state: &Trained<M>, rate: f64, loss: impl FnOnce(&M) 
     vec![loss.inner()]
 }
 
-/// Graph attention as of Veličković et al. (2018): heads side by side, then one.
+/// Two layers, and dropout between them: GCN as of Kipf and Welling (2017), GAT as of Veličković et al. (2018), whose
+/// first layer has heads side by side and the second one, GraphSAGE, GIN.
 #[derive(Module, Debug)]
-struct Gat {
-    first: GatConv,
-    second: GatConv,
+struct Layers<L: Module> {
+    first: L,
+    second: L,
     dropout: Dropout,
 }
 
-/// Graph convolution as of Kipf and Welling (2017).
-#[derive(Module, Debug)]
-struct Gcn {
-    first: GcnConv,
-    second: GcnConv,
-    dropout: Dropout,
-}
-
-impl Gcn {
-    fn new([input, hidden, classes]: [usize; 3], device: &Device) -> Self {
-        Self {
-            first: GcnConvConfig::new(input, hidden).with_relu(true).init(device),
-            second: GcnConvConfig::new(hidden, classes).init(device),
-            dropout: DropoutConfig::new(0.5).init(),
-        }
+impl<L: Module> Layers<L> {
+    fn new(first: L, second: L, dropout: f64) -> Self {
+        Self { first, second, dropout: DropoutConfig::new(dropout).init() }
     }
+}
+
+fn gcn([input, hidden, classes]: [usize; 3], device: &Device) -> Layers<GcnConv> {
+    let first = GcnConvConfig::new(input, hidden).with_relu(true).init(device);
+    Layers::new(first, GcnConvConfig::new(hidden, classes).init(device), 0.5)
 }
 
 /// The citation graph, with the features of its nodes as a sparse matrix.
@@ -88,12 +83,9 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
     let train = graph.labelled(&graph.splits.train).expect("labelled nodes");
     let graph = Graph { features: row_normalization(&graph.features), ..graph };
 
-    let gat = Gat {
-        first: GatConvConfig::new(input, 8).with_heads(8).with_dropout(0.6).init(device),
-        second: GatConvConfig::new(64, graph.labels.classes()).with_concat(false).with_dropout(0.6).init(device),
-        dropout: DropoutConfig::new(0.6).init(),
-    };
-    let gat = trained(gat, 5e-4);
+    let first = GatConvConfig::new(input, 8).with_heads(8).with_dropout(0.6).init(device);
+    let second = GatConvConfig::new(64, graph.labels.classes()).with_concat(false).with_dropout(0.6).init(device);
+    let gat = trained(Layers::new(first, second, 0.6), 5e-4);
     bench.time("gat step", "gat step", Vec::new, || {
         step(&gat, 0.005, |model| {
             let features = sparse_dropout(&graph.features, 0.6);
@@ -101,7 +93,7 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
             train.cross_entropy(model.second.forward(&graph.adjacency, dropout(hidden, &model.dropout)))
         })
     });
-    let gcn = trained(Gcn::new([input, 16, graph.labels.classes()], device), 5e-4);
+    let gcn = trained(gcn([input, 16, graph.labels.classes()], device), 5e-4);
     let normal = symmetric_normalization(&graph.adjacency, true);
     let [adjacency, features] = [normal.valid(), graph.features.valid()];
     bench.time("gcn epoch", "gcn epoch", Vec::new, || {
@@ -127,12 +119,11 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     let train = LabelledNodes::new(&nodes, &labels, NODES, CLASSES, device).expect("labelled nodes");
     let tracked: CsrTensor<2> = plain.clone().to_device(device);
     let x = inputs.clone().autodiff();
-    let gat = Gat {
-        first: GatConvConfig::new(128, 16).with_heads(8).init(device),
-        second: GatConvConfig::new(128, CLASSES).with_concat(false).init(device),
-        dropout: DropoutConfig::new(0.5).init(),
-    };
-    let gat = trained(gat, 0.0);
+    // So many hidden features of a step, once written and once read in each pass, and their gradient.
+    let between = |width| stream(3 * NODES * width * 4, 2 * NODES * width * 4);
+    let first = GatConvConfig::new(128, 16).with_heads(8).init(device);
+    let second = GatConvConfig::new(128, CLASSES).with_concat(false).init(device);
+    let gat = trained(Layers::new(first, second, 0.5), 0.0);
     // A step has no gradient of the features.
     let attention = || {
         let dense = Part::Flops(2.0 * flops([NODES, 128, 128]) + 3.0 * flops([NODES, 128, CLASSES]));
@@ -145,7 +136,37 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         })
     });
     drop(gat);
-    let gcn = trained(Gcn::new([128, 256, CLASSES], device), 0.0);
+    let [first, second] = [[128, 256], [256, CLASSES]].map(|[from, to]| SageConvConfig::new(from, to).init(device));
+    let sage = trained(Layers::new(first, second, 0.5), 0.0);
+    // The first layer multiplies by the adjacency first, the second one last; both multiply the nodes themselves too.
+    let neighbours = || {
+        let dense = Part::Flops(4.0 * flops([NODES, 128, 256]) + 6.0 * flops([NODES, 256, CLASSES]));
+        let products = [128, CLASSES, CLASSES].into_iter().flat_map(|width| product(&plain, width));
+        products.chain([dense, between(256)]).collect()
+    };
+    bench.time("sage step, large", "sage step, large", neighbours, || {
+        step(&sage, 0.01, |model| {
+            let hidden = relu(model.first.forward(&tracked, x.clone()));
+            train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
+        })
+    });
+    drop(sage);
+    let [first, second] = [vec![128, 128, 128], vec![128, 128, CLASSES]]
+        .map(|sizes| GinConvConfig::new().init(MlpConfig::new(sizes).with_batch_norm(false).init(device), device));
+    let gin = trained(Layers::new(first, second, 0.5), 0.0);
+    // A step has no gradient of the features.
+    let networks = || {
+        let dense = Part::Flops(8.0 * flops([NODES, 128, 128]) + 3.0 * flops([NODES, 128, CLASSES]));
+        (0..3).flat_map(|_| product(&plain, 128)).chain([dense, between(3 * 128)]).collect()
+    };
+    bench.time("gin step, large", "gin step, large", networks, || {
+        step(&gin, 0.01, |model| {
+            let hidden = relu(model.first.forward(&tracked, x.clone()));
+            train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
+        })
+    });
+    drop(gin);
+    let gcn = trained(gcn([128, 256, CLASSES], device), 0.0);
     let normal = symmetric_normalization(&tracked, true);
     let adjacency = normal.valid();
     // The first layer multiplies by the adjacency first, the second one last.
@@ -153,9 +174,9 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         let (first, second) = (flops([NODES, 128, 256]), flops([NODES, 256, CLASSES]));
         let dense = Part::Flops(3.0 * first + 4.0 * second);
         let products = [128, CLASSES, CLASSES, 128, CLASSES].into_iter().flat_map(|width| product(&plain, width));
-        // The hidden rows, once written and once read in each pass, and their gradient.
+        // The hidden rows of the evaluation too.
         let hidden = NODES * 256 * 4;
-        products.chain([dense, stream(4 * hidden, 3 * hidden)]).collect()
+        products.chain([dense, between(256), stream(hidden, hidden)]).collect()
     };
     bench.time("gcn epoch, large", "gcn epoch, large", epoch, || {
         let loss = step(&gcn, 0.01, |model| {

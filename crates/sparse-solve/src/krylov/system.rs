@@ -2,7 +2,7 @@
 
 use super::pass::Pass;
 use super::scaling::Scaling;
-use super::vectors::{Numbers, Vectors, apply, evened, from_host, norm, random, read, scaled};
+use super::vectors::{Numbers, Vectors, apply, eps, evened, from_host, norm, random, read, scaled};
 use super::watch::{Goal, OP};
 use crate::finite::not_finite;
 use crate::operator::{LinearOperator, Operator};
@@ -94,6 +94,9 @@ impl<'a> System<'a> {
     }
 
     pub fn aim(&mut self, goals: &[Goal]) {
+        // A step of least squares from a residual that is nothing but rounding may lead anywhere.
+        let least = if self.least_squares { 4.0 * eps(self.goal.dtype()) } else { 0.0 };
+        let goals: Vec<_> = goals.iter().map(|goal| Goal { relative: goal.relative.max(least), ..*goal }).collect();
         self.goal = from_host(goals.iter().map(|goal| goal.of(0.0)).collect(), &self.goal);
         self.slope = from_host(goals.iter().map(|goal| goal.relative * goal.norm).collect(), &self.goal);
         self.reach = from_host(goals.iter().map(Goal::reach).collect(), &self.goal);
@@ -200,7 +203,7 @@ impl<'a> System<'a> {
         pass.spoiled(x, scale.zeros_like())
     }
 
-    /// 1 for the columns that are not solved, else 0.
+    /// 1 for the columns that are not solved, else 0. Those of least squares are also left alone at the level of rounding.
     pub fn open(&self, residual: &Numbers) -> Numbers {
         open(residual, self.goal.clone())
     }

@@ -99,14 +99,9 @@ impl<'a> Watch<'a> {
         Self { iterations: 0, most, every, goals, history, progress, cancelled: false, full: false, trouble }
     }
 
-    /// Counts an iteration of least squares, which leaves `residual` and `|b - A x|`. Whether the sweep ends.
-    pub fn ends_at(&mut self, residual: &Numbers, length: &Numbers) -> bool {
-        let seen = self.looks([residual, length]);
-        seen.is_some_and(|[residuals, lengths]| self.judge(&columns(&residuals, Some(&lengths))))
-    }
-
-    /// The same with how far a column moved. A sweep in which none moves ends.
-    pub fn ends_at_or_sticks(&mut self, residual: &Numbers, length: &Numbers, moved: &Numbers) -> bool {
+    /// Counts an iteration of least squares, which leaves `residual` and `|b - A x|` and moved each column so far.
+    /// Whether the sweep ends: so does one in which none moves.
+    pub fn ends_at(&mut self, residual: &Numbers, length: &Numbers, moved: &Numbers) -> bool {
         self.looks([residual, length, moved]).is_some_and(|[residuals, lengths, moved]| {
             self.judge_moves(&columns(&residuals, Some(&lengths)), &moved, |moved| moved == 0.0)
         })

@@ -36,6 +36,30 @@ fn of_a_right_side_that_is_orthogonal_to_the_columns() {
     }
 }
 
+/// No iteration after the last that helps may lead away.
+#[test]
+fn with_a_tolerance_that_f32_cannot_reach() {
+    let sizes = [[3, 2], [20, 5], [200, 40], [4, 4], [5, 20]];
+    // Of rank 2, and of full rank.
+    for ([rows, cols], bend) in sizes.into_iter().flat_map(|size| [(size, 0.0), (size, 0.3)]) {
+        let number = |k: usize| (k as f64 * 1.7 + (k * k) as f64 * bend + 0.4).sin();
+        let entries: Vec<f64> = (0..rows * cols).map(number).collect();
+        let right: Vec<f64> = (0..rows).map(|k| number(7 * k + 3)).collect();
+        let solve = |method, dtype, relative| {
+            let a = CsrTensor::<2>::from_dense(dense(&entries, [rows, cols], dtype));
+            let config = SolverConfig::new(method).with_relative(relative).with_max_iterations(Some(500));
+            list(config.with_accept_unsolved(true).solve(&a, dense(&right, [rows], dtype)))
+        };
+        let want = solve(Method::Lsqr, DType::F64, 1e-13);
+        let largest = want.iter().fold(0.0, |largest: f64, own| largest.max(own.abs()));
+        for method in METHODS {
+            for (got, want) in solve(method, DType::F32, 1e-13).into_iter().zip(&want) {
+                assert!((got - want).abs() < 1e-3 * largest, "{method:?} of {rows} x {cols}, {bend}: {got} for {want}");
+            }
+        }
+    }
+}
+
 /// One column has `A^T b = 0`, and begins elsewhere.
 #[test]
 fn with_starts() {
