@@ -203,7 +203,7 @@ impl<'a> System<'a> {
         pass.spoiled(x, scale.zeros_like())
     }
 
-    /// 1 for the columns that are not solved, else 0. Those of least squares are also left alone at the level of rounding.
+    /// 1 for the columns that are not solved, else 0. Of least squares also 0 where only rounding is left.
     pub fn open(&self, residual: &Numbers) -> Numbers {
         open(residual, self.goal.clone())
     }
