@@ -7,7 +7,6 @@ use super::report::Bench;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::optim::{GradientsParams, ModuleOptimizer};
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
@@ -136,8 +135,8 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         })
     });
     drop(gat);
-    let [first, second] = [[128, 256], [256, CLASSES]].map(|[from, to]| SageConvConfig::new(from, to).init(device));
-    let sage = trained(Layers::new(first, second, 0.5), 0.0);
+    let first = SageConvConfig::new(128, 256).with_relu(true).init(device);
+    let sage = trained(Layers::new(first, SageConvConfig::new(256, CLASSES).init(device), 0.5), 0.0);
     // The first layer multiplies by the adjacency first, the second one last; both multiply the nodes themselves too.
     let neighbours = || {
         let dense = Part::Flops(4.0 * flops([NODES, 128, 256]) + 6.0 * flops([NODES, 256, CLASSES]));
@@ -146,13 +145,15 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     };
     bench.time("sage step, large", "sage step, large", neighbours, || {
         step(&sage, 0.01, |model| {
-            let hidden = relu(model.first.forward(&tracked, x.clone()));
+            let hidden = model.first.forward(&tracked, x.clone());
             train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
         })
     });
     drop(sage);
-    let [first, second] = [vec![128, 128, 128], vec![128, 128, CLASSES]]
-        .map(|sizes| GinConvConfig::new().init(MlpConfig::new(sizes).with_batch_norm(false).init(device), device));
+    let [first, second] = [(128, false), (CLASSES, true)].map(|(width, last)| {
+        let network = MlpConfig::new(vec![128, 128, width]).with_batch_norm(false).with_plain_last(last);
+        GinConvConfig::new().init(network.init(device), device)
+    });
     let gin = trained(Layers::new(first, second, 0.5), 0.0);
     // A step has no gradient of the features.
     let networks = || {
@@ -161,7 +162,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     };
     bench.time("gin step, large", "gin step, large", networks, || {
         step(&gin, 0.01, |model| {
-            let hidden = relu(model.first.forward(&tracked, x.clone()));
+            let hidden = model.first.forward(&tracked, x.clone());
             train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
         })
     });

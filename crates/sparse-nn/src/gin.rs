@@ -6,7 +6,7 @@ use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{expand, same_elements};
+use sparse_ops::extend::{add_scaled, same_elements};
 use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`GinConv`].
@@ -83,9 +83,8 @@ impl<M: NodeNetwork> GinConv<M> {
         let width = source.dims()[1];
         Features::Dense(source.clone()).check(OP, adjacency, width)?;
         Features::Dense(target.clone()).check_targets(OP, adjacency, width)?;
-        same_elements(OP, &target, &self.eps.val())?;
-        let shape = target.dims();
-        let own = target * expand(self.eps.val().add_scalar(1.0).unsqueeze(), shape);
-        Ok(self.network.forward(adjacency.try_matmul(source)? + own))
+        let own = self.eps.val().add_scalar(1.0);
+        same_elements(OP, &target, &own)?;
+        Ok(self.network.forward(add_scaled(adjacency.try_matmul(source)?, target, Some(own), false)))
     }
 }

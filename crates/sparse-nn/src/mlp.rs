@@ -1,14 +1,16 @@
 //! Networks on the features of single nodes.
 
 use super::dropout::dropout;
-use super::features::check_dropout;
+use super::features::{check_dropout, check_width};
 use super::input_linear::linear_of;
 use burn::config::Config;
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
+use sparse_ops::extend::{expect, linear};
+use sparse_ops::ops::Epilogue;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// A module that maps the features of each node: `[N, d_input]` to `[N, d_output]`.
@@ -22,7 +24,7 @@ pub trait NodeNetwork: Module {
 
 impl NodeNetwork for Linear {
     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        Linear::forward(self, x)
+        mapped(self, x, false)
     }
 }
 
@@ -113,7 +115,7 @@ impl Mlp {
     ///
     /// If the number of columns is not that of the inputs.
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        self.after_first(self.linears[0].forward(x))
+        self.after(mapped(&self.linears[0], x, self.joins_relu(0)), self.joins_relu(0))
     }
 
     /// Sparse features, which stay sparse: the first linear map is a sparse product. `x [N, d_input]` to
@@ -128,20 +130,54 @@ impl Mlp {
     }
 
     /// What comes after the first linear map.
-    pub(super) fn after_first(&self, mut x: Tensor<2>) -> Tensor<2> {
-        for (at, linear) in self.linears.iter().enumerate().skip(1) {
-            x = linear.forward(self.activated(at - 1, x));
-        }
-        if self.plain_last { x } else { self.activated(self.linears.len() - 1, x) }
+    pub(super) fn after_first(&self, x: Tensor<2>) -> Tensor<2> {
+        self.after(x, false)
     }
 
-    /// What comes after a linear map that is not plain.
-    fn activated(&self, at: usize, x: Tensor<2>) -> Tensor<2> {
-        let norm = |x: Tensor<2>| match self.norms.get(at) {
-            Some(norm) if x.dims()[0] > 0 => norm.forward(x),
-            _ => x,
-        };
-        let x = if self.act_first { norm(relu(x)) } else { relu(norm(x)) };
+    /// The same; `active` if ReLU was part of the map.
+    fn after(&self, mut x: Tensor<2>, mut active: bool) -> Tensor<2> {
+        for (at, linear) in self.linears.iter().enumerate() {
+            if at > 0 {
+                active = self.joins_relu(at);
+                x = mapped(linear, x, active);
+            }
+            if !self.is_plain(at) {
+                x = self.activated(at, x, active);
+            }
+        }
+        x
+    }
+
+    /// Whether nothing comes after this linear map.
+    fn is_plain(&self, at: usize) -> bool {
+        self.plain_last && at + 1 == self.linears.len()
+    }
+
+    /// Whether ReLU is the first that comes.
+    fn joins_relu(&self, at: usize) -> bool {
+        !self.is_plain(at) && (self.act_first || at >= self.norms.len())
+    }
+
+    /// What comes after a linear map that is not plain; `active` if ReLU was part of it.
+    fn activated(&self, at: usize, mut x: Tensor<2>, active: bool) -> Tensor<2> {
+        if self.act_first && !active {
+            x = relu(x);
+        }
+        if let Some(norm) = self.norms.get(at)
+            && x.dims()[0] > 0
+        {
+            x = norm.forward(x);
+        }
+        if !self.act_first && !active {
+            x = relu(x);
+        }
         dropout(x, &self.dropout)
     }
+}
+
+/// A linear map, and ReLU if asked, in one pass.
+fn mapped(layer: &Linear, x: Tensor<2>, relu: bool) -> Tensor<2> {
+    let (weight, bias) = (layer.weight.val(), layer.bias.as_ref().map(Param::val));
+    expect(check_width("NodeNetwork::forward", x.dims(), weight.dims()[0]));
+    linear(x, weight, Epilogue { bias, relu })
 }

@@ -8,6 +8,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
+use sparse_ops::extend::add_scaled;
 use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`SageConv`].
@@ -35,6 +36,9 @@ pub struct SageConvConfig {
     /// Whether a bias is added.
     #[config(default = true)]
     pub bias: bool,
+    /// Whether ReLU follows.
+    #[config(default = false)]
+    pub relu: bool,
 }
 
 /// GraphSAGE: `out_i = W_1 aggregate_{j in N(i)} (a_ij x_j) + b + W_2 x_i`.
@@ -73,6 +77,7 @@ pub struct SageConv {
     d_input: usize,
     d_target: usize,
     normalize: bool,
+    relu: bool,
 }
 
 impl SageConvConfig {
@@ -93,6 +98,7 @@ impl SageConvConfig {
             d_input,
             d_target: self.d_target.unwrap_or(d_input),
             normalize: self.normalize,
+            relu: self.relu,
         })
     }
 }
@@ -155,9 +161,13 @@ impl SageConv {
         };
         let out = aggregated(op, adjacency, &source, self.neighbours.weight.val(), &self.aggregator)?;
         let mut out = with_bias(out, &self.neighbours.bias);
+        let mut rectify = self.relu;
         if let Some(root) = &self.root {
-            out = out + target.linear(op, root)?;
+            let last = rectify && !self.normalize;
+            out = add_scaled(out, target.linear(op, root)?, None, last);
+            rectify &= !last;
         }
-        Ok(if self.normalize { unit_rows(out) } else { out })
+        let out = if self.normalize { unit_rows(out) } else { out };
+        Ok(if rectify { relu(out) } else { out })
     }
 }

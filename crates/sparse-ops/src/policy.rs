@@ -167,7 +167,7 @@ pub(crate) fn joins_products(x: &Tensor<2>, [rows, terms, columns]: [usize; 3]) 
 }
 
 /// Whether sums may be added up from parts: those of 16-bit floats are rounded once.
-fn is_wide(x: &Tensor<2>) -> bool {
+pub(crate) fn is_wide(x: &Tensor<2>) -> bool {
     matches!(x.dtype(), DType::F32 | DType::F64)
 }
 

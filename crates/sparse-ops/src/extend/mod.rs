@@ -92,6 +92,7 @@ pub use crate::base::sizes::cells;
 pub use crate::kernel::{Arrays, Compressed};
 pub use crate::module::record::is_sparse_param;
 pub use crate::ops::dense::activation::activate;
+pub use crate::ops::dense::add_scaled::add_scaled;
 pub use crate::ops::dense::linear::{biased as add_bias, linear};
 pub use crate::ops::dense::log_softmax::log_softmax_rows;
 pub use crate::ops::dense::matmul_linear::matmul_linear;

@@ -2,6 +2,7 @@
 
 use super::case::{check, device};
 use burn::tensor::Tensor;
+use burn::tensor::activation::relu;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::nn::{
     Aggregation, AppnpConfig, ChebConvConfig, GcnConvConfig, GinConvConfig, Laplacian, MlpConfig, RgcnConvConfig,
@@ -53,6 +54,10 @@ fn sage() {
     ] {
         check(id, config.init(&device()), |layer, inputs| {
             let out = layer.forward(inputs.graph(), inputs.x());
+            let mut active = config.clone().with_relu(true).init(&device());
+            active.neighbours = layer.neighbours.clone();
+            (active.root, active.projection) = (layer.root.clone(), layer.projection.clone());
+            same(active.forward(inputs.graph(), inputs.x()), relu(out.clone()));
             if id != "sage/max" {
                 same(layer.forward_sparse(inputs.graph(), &sparse(&inputs.x())), out.clone());
             }

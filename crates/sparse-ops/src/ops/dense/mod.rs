@@ -1,6 +1,7 @@
 //! Operations on dense tensors.
 
 pub(crate) mod activation;
+pub(crate) mod add_scaled;
 pub(crate) mod gather;
 pub(crate) mod linear;
 pub(crate) mod log_softmax;

@@ -4,7 +4,7 @@ use super::{count, flex, near, ones, read, small};
 use burn::module::Param;
 use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use sparse_tensor::extend::{linear, matmul_linear};
+use sparse_tensor::extend::{add_scaled, linear, matmul_linear};
 use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
 use sparse_tensor::ops::{self, Epilogue};
 use sparse_tensor::{CooTensor, CsrTensor};
@@ -70,6 +70,53 @@ fn an_epilogue_of_a_batch() {
     }
     let none = one.matmul_then(ones([0, 3, 2]), Epilogue { bias: Some(ones([2])), relu: true });
     assert_eq!(none.dims(), [0, 2, 2], "a batch of none");
+}
+
+/// With the bits of Burn's operations, on whichever of its operands a tape is.
+#[test]
+fn scaled_sums_and_their_gradients() {
+    let devices = [flex(), flex().autodiff()];
+    for (shape, dtype) in [
+        ([700, 60], FloatDType::F32),
+        ([3, 1], FloatDType::F64),
+        ([4, 5], FloatDType::F16),
+        ([0, 3], FloatDType::F32),
+        ([2, 0], FloatDType::F32),
+    ] {
+        for (way, relu_too) in (0..12).map(|way| (way % 6, way >= 6)) {
+            let of = |tracked: bool, scaled: bool| {
+                let device = &devices[usize::from(way > 0)];
+                let leaf = |x: Tensor<2>| if tracked && way > 0 { x.require_grad() } else { x };
+                let x = leaf(waves(shape, device).cast(dtype));
+                let y = leaf((waves(shape, device) * -1.3 + 0.2).cast(dtype));
+                let scale = Tensor::<1>::from_floats([1.7], device).cast(dtype);
+                (x, y, scaled.then(|| if tracked && way > 2 { scale.require_grad() } else { scale }))
+            };
+            let scaled = way % 2 == 1;
+            let ((x, y, scale), (dense_x, dense_y, dense_scale)) = (of(true, scaled), of(true, scaled));
+            let own = add_scaled(x.clone(), y.clone(), scale.clone(), relu_too);
+            let times = |y: Tensor<2>| match &dense_scale {
+                Some(scale) => y * scale.clone().unsqueeze::<2>().expand(shape),
+                None => y,
+            };
+            let want = dense_x.clone() + times(dense_y.clone());
+            let want = if relu_too { relu(want) } else { want };
+            assert_eq!((own.is_tracked(), own.device()), (want.is_tracked(), want.device()));
+            assert!(own.to_data() == want.to_data(), "{shape:?} {dtype:?} {way} {relu_too}");
+            if way == 0 || shape.contains(&0) {
+                continue;
+            }
+            let factors = waves(shape, &devices[1]).cast(dtype);
+            let [own, want] = [own, want].map(|out| (out * factors.clone()).sum().backward());
+            near(x.grad(&own).unwrap(), dense_x.grad(&want).unwrap());
+            near(y.grad(&own).unwrap(), dense_y.grad(&want).unwrap());
+            let of_scale = |scale: Option<Tensor<1>>, grads| scale.and_then(|scale| scale.grad(grads));
+            match (of_scale(scale, &own), of_scale(dense_scale.clone(), &want)) {
+                (Some(own), Some(want)) if dtype != FloatDType::F16 => near(own, want),
+                (own, want) => assert_eq!(own.is_some(), want.is_some()),
+            }
+        }
+    }
 }
 
 /// Many rows, in panels, and long sums of the gradient of the weights, in parts.
