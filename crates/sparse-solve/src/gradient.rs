@@ -160,7 +160,10 @@ fn least_squares(
     device: &Device,
 ) -> Result<Vectors> {
     let [rows, cols] = a.dims();
-    let direct = Second { method: Method::Lsmr, preconditioner: None, ..second };
+    // Below that it takes no step.
+    let least = 4.0 * eps(x.dtype());
+    let relative = second.relative.iter().map(|relative| relative.max(least)).collect();
+    let direct = Second { method: Method::Lsmr, preconditioner: None, relative, ..second };
     let transposed = direct.of(direct.a.try_transposed()?);
     if !of_matrix {
         let parents = [Erased::from(&residual)];

@@ -78,14 +78,15 @@ pub fn lsqr(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<
         rho_bar = cos.clone().neg() * lines.alpha.clone();
         let phi = cos.clone() * phi_bar.clone();
         phi_bar = sin * phi_bar;
-        let moved = ratio(phi, rho.clone()) * open;
+        let moved = ratio(phi, rho.clone()) * open.clone();
         x = x + w.clone() * moved.clone();
         w = lines.v.clone() - w * ratio(theta, rho);
         let size = phi_bar.clone() * lines.alpha.clone() * cos.abs();
         if watch.ends_at(&size, &phi_bar, &moved) {
             return Ok(x);
         }
-        open = system.open_at(&size, &phi_bar);
+        // A column that skipped a step has left this recurrence, and stays until the next sweep.
+        open = open * system.open_at(&size, &phi_bar);
     }
 }
 
@@ -145,13 +146,13 @@ pub fn lsmr(system: &System<'_>, point: Point, watch: &mut Watch<'_>) -> Result<
         zeta_bar = sin_bar.clone().neg() * zeta_bar;
         let left = length.step([cos, sin], &theta_bar, &rho_bar, &zeta);
         h_bar = h.clone() - h_bar * ratio(theta_bar * rho.clone(), old_rho * old_rho_bar);
-        let moved = ratio(zeta, rho.clone() * rho_bar.clone()) * open;
+        let moved = ratio(zeta, rho.clone() * rho_bar.clone()) * open.clone();
         x = x + h_bar.clone() * moved.clone();
         h = lines.v.clone() - h * ratio(theta, rho.clone());
         let size = zeta_bar.clone().abs();
         if watch.ends_at(&size, &left, &moved) {
             return Ok(x);
         }
-        open = system.open_at(&size, &left);
+        open = open * system.open_at(&size, &left);
     }
 }

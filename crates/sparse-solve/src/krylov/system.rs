@@ -95,7 +95,7 @@ impl<'a> System<'a> {
 
     pub fn aim(&mut self, goals: &[Goal]) {
         // A step of least squares from a residual that is nothing but rounding may lead anywhere.
-        let least = if self.least_squares { 4.0 * eps(self.goal.dtype()) } else { 0.0 };
+        let least = if self.least_squares { 2.0 * eps(self.goal.dtype()) } else { 0.0 };
         let goals: Vec<_> = goals.iter().map(|goal| Goal { relative: goal.relative.max(least), ..*goal }).collect();
         self.goal = from_host(goals.iter().map(|goal| goal.of(0.0)).collect(), &self.goal);
         self.slope = from_host(goals.iter().map(|goal| goal.relative * goal.norm).collect(), &self.goal);

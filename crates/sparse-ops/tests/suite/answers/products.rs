@@ -4,7 +4,7 @@ use super::{count, flex, near, ones, read, small};
 use burn::module::Param;
 use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use sparse_tensor::extend::{add_scaled, linear, matmul_linear};
+use sparse_tensor::extend::{add_scaled, expand, linear, matmul_linear};
 use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
 use sparse_tensor::ops::{self, Epilogue};
 use sparse_tensor::{CooTensor, CsrTensor};
@@ -96,7 +96,7 @@ fn scaled_sums_and_their_gradients() {
             let ((x, y, scale), (dense_x, dense_y, dense_scale)) = (of(true, scaled), of(true, scaled));
             let own = add_scaled(x.clone(), y.clone(), scale.clone(), relu_too);
             let times = |y: Tensor<2>| match &dense_scale {
-                Some(scale) => y * scale.clone().unsqueeze::<2>().expand(shape),
+                Some(scale) => y * expand(scale.clone().unsqueeze(), shape),
                 None => y,
             };
             let want = dense_x.clone() + times(dense_y.clone());
