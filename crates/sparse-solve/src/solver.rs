@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 ///
 /// Rounding keeps `|r|` above about `eps |A| |x|`, so the least relative tolerance that can be reached is
 /// `eps |A| |x| / |b|`, with `eps` 6e-8 in f32 and 1e-16 in f64. It is large where `A` is nearly singular. A method of
-/// least squares takes no step where `|A^T r|` is at most `4 eps` of `|A^T b|` or of `|A| |r|`, or `|r|` of `|b|`: there
-/// rounding leads it. A smaller tolerance, relative or absolute, may not be reached.
+/// least squares takes no step where `|A^T r|` is at most `4 eps` of `|A^T b|` or of `|A| |r|`, or `|r|` of `|b|`:
+/// there rounding leads it. A smaller tolerance, relative or absolute, may not be reached.
 ///
 /// Backward, by the implicit function: `d b = A^-T d x`, which is a second solve, and for what `A` is made of the
 /// gradient of `-(d b)^T A x` at the solution: of a sparse matrix at its stored elements (SDDMM). So memory does not
