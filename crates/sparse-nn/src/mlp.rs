@@ -7,7 +7,7 @@ use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{expect, linear};
 use sparse_ops::ops::Epilogue;
@@ -24,7 +24,7 @@ pub trait NodeNetwork: Module {
 
 impl NodeNetwork for Linear {
     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        mapped(self, x, false)
+        mapped("Linear::forward", self, x, false)
     }
 }
 
@@ -108,6 +108,8 @@ impl MlpConfig {
     }
 }
 
+const FORWARD: &str = "Mlp::forward";
+
 impl Mlp {
     /// `[N, d_input]` to `[N, d_output]`. Without rows there is nothing to normalise, and running statistics stay.
     ///
@@ -115,7 +117,7 @@ impl Mlp {
     ///
     /// If the number of columns is not that of the inputs.
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        self.after(mapped(&self.linears[0], x, self.joins_relu(0)), self.joins_relu(0))
+        self.after(mapped(FORWARD, &self.linears[0], x, self.joins_relu(0)), self.joins_relu(0))
     }
 
     /// Sparse features, which stay sparse: the first linear map is a sparse product. `x [N, d_input]` to
@@ -139,7 +141,7 @@ impl Mlp {
         for (at, linear) in self.linears.iter().enumerate() {
             if at > 0 {
                 active = self.joins_relu(at);
-                x = mapped(linear, x, active);
+                x = mapped(FORWARD, linear, x, active);
             }
             if !self.is_plain(at) {
                 x = self.activated(at, x, active);
@@ -175,9 +177,13 @@ impl Mlp {
     }
 }
 
-/// A linear map, and ReLU if asked, in one pass.
-fn mapped(layer: &Linear, x: Tensor<2>, relu: bool) -> Tensor<2> {
+/// A linear map, and ReLU if asked, in one pass. Burn's own where parameters are quantised, or of 16 bits.
+fn mapped(op: &'static str, layer: &Linear, x: Tensor<2>, rectify: bool) -> Tensor<2> {
     let (weight, bias) = (layer.weight.val(), layer.bias.as_ref().map(Param::val));
-    expect(check_width("NodeNetwork::forward", x.dims(), weight.dims()[0]));
-    linear(x, weight, Epilogue { bias, relu })
+    if !matches!(weight.dtype(), DType::F32 | DType::F64) {
+        let out = layer.forward(x);
+        return if rectify { relu(out) } else { out };
+    }
+    expect(check_width(op, x.dims(), weight.dims()[0]));
+    linear(x, weight, Epilogue { bias, relu: rectify })
 }

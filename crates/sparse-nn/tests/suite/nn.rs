@@ -1,6 +1,7 @@
-use burn::module::{Module, Param, ParamId};
+use burn::module::{Module, Param, ParamId, Quantizer};
 use burn::nn::{Dropout, DropoutConfig, LinearConfig};
 use burn::tensor::activation::{self, relu};
+use burn::tensor::quantization::{Calibration, QuantValue};
 use burn::tensor::{DType, Device, Distribution, Tensor, TensorData, Tolerance};
 use sparse_autograd::gradcheck;
 use sparse_tensor::data::karate;
@@ -320,6 +321,18 @@ fn a_perceptron_takes_sparse_features() {
     let wide = CsrTensor::<2>::zeros([2, 3], (&device, burn::tensor::DType::F32));
     let mlp = MlpConfig::new(vec![4, 2]).init(&device);
     assert_eq!(mlp.try_forward_sparse(&wide).unwrap_err().kind(), "shape_mismatch");
+}
+
+/// Quantised weights go through Burn's own map.
+#[test]
+fn a_perceptron_may_be_quantised() {
+    let device = Device::flex();
+    let mlp = MlpConfig::new(vec![32, 64, 8]).with_batch_norm(false).init(&device);
+    let x = Tensor::<2>::random([600, 32], Distribution::Default, &device);
+    let scheme = device.settings().quantization.scheme.with_value(QuantValue::Q8S);
+    let packed = mlp.clone().quantize_weights(&mut Quantizer::new(Calibration::MinMax, scheme));
+    let error = (packed.forward(x.clone()) - mlp.forward(x)).abs().max().into_scalar::<f32>();
+    assert!(error > 0.0 && error < 0.1, "{error}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl<'a> Watch<'a> {
         Self { iterations: 0, most, every, goals, history, progress, cancelled: false, full: false, trouble }
     }
 
-    /// Counts an iteration of least squares, which leaves `residual` and `|b - A x|` and moved each column so far.
+    /// Counts an iteration of least squares, which leaves `residual` and `|b - A x|` and moved each column by `moved`.
     /// Whether the sweep ends: so does one in which none moves.
     pub fn ends_at(&mut self, residual: &Numbers, length: &Numbers, moved: &Numbers) -> bool {
         self.looks([residual, length, moved]).is_some_and(|[residuals, lengths, moved]| {
