@@ -11,8 +11,8 @@ use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
 use sparse_tensor::nn::{
-    FusedAdamConfig, GatConvConfig, GcnConv, GcnConvConfig, GinConvConfig, MlpConfig, SageConvConfig, dropout, elu,
-    row_normalization, sparse_dropout, symmetric_normalization,
+    FusedAdamConfig, GatConvConfig, GcnConv, GcnConvConfig, GinConv, GinConvConfig, MlpConfig, SageConv,
+    SageConvConfig, dropout, elu, row_normalization, sparse_dropout, symmetric_normalization,
 };
 use std::cell::RefCell;
 use std::path::Path;
@@ -43,6 +43,18 @@ fn step<M: Module + Clone>(state: &Trained<M>, rate: f64, loss: impl FnOnce(&M) 
     let grads = GradientsParams::from_grads(loss.backward(), model);
     *model = optimizer.step(rate, model.clone(), grads);
     vec![loss.inner()]
+}
+
+/// A step of two layers on a graph and the features of its nodes.
+fn graph_step<L: Module + Clone>(
+    state: &Trained<Layers<L>>,
+    forward: fn(&L, &CsrTensor<2>, Tensor<2>) -> Tensor<2>,
+    (graph, x): (&CsrTensor<2>, &Tensor<2>),
+    train: &LabelledNodes,
+) -> Vec<Tensor<1>> {
+    step(state, 0.01, |Layers { first, second, dropout: drops }| {
+        train.cross_entropy(forward(second, graph, dropout(forward(first, graph, x.clone()), drops)))
+    })
 }
 
 /// Two layers, and dropout between them: GCN as of Kipf and Welling (2017), GAT as of Veličković et al. (2018), whose
@@ -144,10 +156,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         products.chain([dense, between(256)]).collect()
     };
     bench.time("sage step, large", "sage step, large", neighbours, || {
-        step(&sage, 0.01, |model| {
-            let hidden = model.first.forward(&tracked, x.clone());
-            train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
-        })
+        graph_step(&sage, SageConv::forward, (&tracked, &x), &train)
     });
     drop(sage);
     let [first, second] = [(128, false), (CLASSES, true)].map(|(width, last)| {
@@ -161,10 +170,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         (0..3).flat_map(|_| product(&plain, 128)).chain([dense, between(3 * 128)]).collect()
     };
     bench.time("gin step, large", "gin step, large", networks, || {
-        step(&gin, 0.01, |model| {
-            let hidden = model.first.forward(&tracked, x.clone());
-            train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
-        })
+        graph_step(&gin, GinConv::forward, (&tracked, &x), &train)
     });
     drop(gin);
     let gcn = trained(gcn([128, 256, CLASSES], device), 0.0);
@@ -180,10 +186,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
         products.chain([dense, between(256), stream(hidden, hidden)]).collect()
     };
     bench.time("gcn epoch, large", "gcn epoch, large", epoch, || {
-        let loss = step(&gcn, 0.01, |model| {
-            let hidden = dropout(model.first.forward(&normal, x.clone()), &model.dropout);
-            train.cross_entropy(model.second.forward(&normal, hidden))
-        });
+        let loss = graph_step(&gcn, GcnConv::forward, (&normal, &x), &train);
         let model = gcn.borrow().0.valid();
         drop(model.second.forward(&adjacency, model.first.forward(&adjacency, inputs.clone())));
         loss

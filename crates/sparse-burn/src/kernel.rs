@@ -243,9 +243,10 @@ kernels! {
     ) -> (Tensor<D>, Tensor<D>, Tensor<D>);
 
     /// Dense x dense on a CPU, in memory that is used again: `x` `[m, k]` and `y` `[k, n]`, or their transposes where
-    /// `transposed` says so. For f32 and f64. The bits of an epilogue are those of separate passes.
+    /// `transposed` says so; then `rows` `[m, n]` are added. For f32 and f64. The bits of this and of an epilogue are
+    /// those of separate passes.
     matmul Matmul(
-        x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2], epilogue: Epilogue<Tensor<2>>,
+        x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2], rows: Option<Tensor<2>>, epilogue: Epilogue<Tensor<2>>,
     ) -> Tensor<2>;
 
     /// `spmm` of values of one head and then `matmul`, some rows at a time, which stay in the cache between the two:

@@ -8,7 +8,9 @@ use burn::module::{Module, Param};
 use burn::nn::{Gru, GruConfig, Initializer, Lstm, LstmConfig};
 use burn::tensor::{Device, Shape, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, Parts, expand, matmul_linear, read_at, reduce_rows, same_elements, sum_dim, wide};
+use sparse_ops::extend::{
+    Exact, Parts, add_bias, expand, linear, matmul_linear, read_at, reduce_rows, same_elements, sum_dim, wide,
+};
 use sparse_ops::ops::{Epilogue, Reduce};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Result, SparseError};
@@ -371,31 +373,33 @@ pub(super) fn weighted(adjacency: &CsrTensor<2>, x: Tensor<2>, aggregator: &Aggr
     aggregator.aggregate(adjacency.pattern(), expand(adjacency.rows().clone(), messages.dims()) * messages)
 }
 
-/// `aggregate_{j in N(i)} (a_ij x_j) W`, in the cheaper order where both orders give the same.
+/// `aggregate_{j in N(i)} (a_ij x_j) W + b`, in the cheaper order where both orders give the same.
 pub(super) fn aggregated(
     op: &'static str,
     adjacency: &CsrTensor<2>,
     x: &Features<'_>,
-    weight: Tensor<2>,
+    (weight, bias): (Tensor<2>, Option<Tensor<1>>),
     aggregator: &Aggregator,
 ) -> Result<Tensor<2>> {
     let [d_input, d_output] = weight.dims();
     let linear = aggregator.reduce().filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
     let rows = match (x, linear) {
         (x, Some(reduce)) if matches!(x, Features::Sparse(_)) || weight_first(adjacency, d_input, d_output) => {
-            return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
+            let rows = adjacency.try_matmul_reduce(x.times(op, weight)?, reduce)?;
+            return Ok(bias.into_iter().fold(rows, add_bias));
         }
         // A sum is of the stored elements, whatever the fill.
         (Features::Dense(x), Some(Reduce::Add)) if adjacency.fill().is_zero() || adjacency.fill().is_undefined() => {
             same_elements(op, x, &weight)?;
-            return matmul_linear(adjacency, x.clone(), weight, Epilogue::default());
+            return matmul_linear(adjacency, x.clone(), weight, Epilogue { bias, relu: false });
         }
         (Features::Dense(x), _) => weighted(adjacency, x.clone(), aggregator)?,
         (Features::Sparse(_), _) => {
             return Err(SparseError::invalid(op, "use to_dense and forward: sparse features have sums and means only"));
         }
     };
-    Features::Dense(rows).times(op, weight)
+    same_elements(op, &rows, &weight)?;
+    Ok(linear(rows, weight, Epilogue { bias, relu: false }))
 }
 
 /// Whether `A (X W)` costs no more than `(A X) W`. The dense product is of the sources, or of the targets, which are

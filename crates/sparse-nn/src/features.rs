@@ -2,8 +2,9 @@
 
 use burn::module::Param;
 use burn::nn::{Initializer, Linear, LinearConfig};
+use burn::tensor::activation::relu;
 use burn::tensor::{Bool, Device, Tensor};
-use sparse_ops::extend::{Parts, add_bias, linear, same_elements, wide};
+use sparse_ops::extend::{Parts, add_bias, linear, linear_onto, same_elements, wide};
 use sparse_ops::ops::Epilogue;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -83,6 +84,23 @@ impl Features<'_> {
     }
 }
 
+/// `rows + x W + b` after checks, and then ReLU if asked.
+pub(super) fn add_linear(
+    op: &'static str,
+    rows: Tensor<2>,
+    x: &Features<'_>,
+    layer: &Linear,
+    rectify: bool,
+) -> Result<Tensor<2>> {
+    let weight = layer.weight.val();
+    if let Features::Dense(x) = x {
+        same_elements(op, x, &weight)?;
+        return Ok(linear_onto(with_bias(rows, &layer.bias), x.clone(), weight, rectify));
+    }
+    let out = rows + x.linear(op, layer)?;
+    Ok(if rectify { relu(out) } else { out })
+}
+
 /// `x W + b`, after checks.
 pub(super) fn apply(op: &'static str, x: Tensor<2>, layer: &Linear) -> Result<Tensor<2>> {
     check_width(op, x.dims(), layer.weight.lazy_shape().dims::<2>()[0])?;
@@ -99,10 +117,9 @@ pub(super) fn apply_any(op: &'static str, x: Tensor<2>, layer: &Option<Linear>) 
 
 /// Adds what a map makes of the targets, if there is one.
 pub(super) fn add_root(op: &'static str, rows: Tensor<2>, root: &Option<Linear>, x: Tensor<2>) -> Result<Tensor<2>> {
-    match root {
-        Some(root) => Ok(rows + apply(op, x, root)?),
-        None => Ok(rows),
-    }
+    let Some(root) = root else { return Ok(rows) };
+    check_width(op, x.dims(), root.weight.lazy_shape().dims::<2>()[0])?;
+    add_linear(op, rows, &Features::Dense(x), root, false)
 }
 
 /// Adds a bias to every row.

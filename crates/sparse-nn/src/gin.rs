@@ -85,6 +85,6 @@ impl<M: NodeNetwork> GinConv<M> {
         Features::Dense(target.clone()).check_targets(OP, adjacency, width)?;
         let own = self.eps.val().add_scalar(1.0);
         same_elements(OP, &target, &own)?;
-        Ok(self.network.forward(add_scaled(adjacency.try_matmul(source)?, target, Some(own), false)))
+        Ok(self.network.forward(add_scaled(adjacency.try_matmul(source)?, target, own)))
     }
 }

@@ -7,7 +7,7 @@ use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::activation::relu;
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{expect, linear};
 use sparse_ops::ops::Epilogue;
@@ -117,7 +117,8 @@ impl Mlp {
     ///
     /// If the number of columns is not that of the inputs.
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        self.after(mapped(FORWARD, &self.linears[0], x, self.joins_relu(0)), self.joins_relu(0))
+        let active = self.joins_relu(0);
+        self.after(mapped(FORWARD, &self.linears[0], x, active), active)
     }
 
     /// Sparse features, which stay sparse: the first linear map is a sparse product. `x [N, d_input]` to
@@ -177,13 +178,9 @@ impl Mlp {
     }
 }
 
-/// A linear map, and ReLU if asked, in one pass. Burn's own where parameters are quantised, or of 16 bits.
+/// A linear map, and ReLU if asked, in one pass.
 fn mapped(op: &'static str, layer: &Linear, x: Tensor<2>, rectify: bool) -> Tensor<2> {
     let (weight, bias) = (layer.weight.val(), layer.bias.as_ref().map(Param::val));
-    if !matches!(weight.dtype(), DType::F32 | DType::F64) {
-        let out = layer.forward(x);
-        return if rectify { relu(out) } else { out };
-    }
     expect(check_width(op, x.dims(), weight.dims()[0]));
     linear(x, weight, Epilogue { bias, relu: rectify })
 }

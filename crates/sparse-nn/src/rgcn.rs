@@ -222,7 +222,7 @@ impl RgcnConv {
         // Another reduction may give a node without edges a number that is not 0.
         let counts = |part: &&Part<'_>| part.adjacency.nnz() > 0 || self.aggregator.reduce().is_none();
         for Part { relation, adjacency, source } in parts.iter().filter(counts) {
-            let part = aggregated(op, adjacency, source, self.weight_of(*relation), &self.aggregator)?;
+            let part = aggregated(op, adjacency, source, (self.weight_of(*relation), None), &self.aggregator)?;
             out = Some(match out {
                 Some(sum) => sum + part,
                 None => part,

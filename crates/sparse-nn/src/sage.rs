@@ -1,14 +1,13 @@
 //! GraphSAGE.
 
 use super::aggregation::{Aggregation, Aggregator, aggregated};
-use super::features::{Features, check_square, unit_rows, with_bias};
+use super::features::{Features, add_linear, check_square, unit_rows};
 use burn::config::Config;
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::add_scaled;
 use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`SageConv`].
@@ -159,13 +158,13 @@ impl SageConv {
             Some(projection) => Features::Dense(relu(source.linear(op, projection)?)),
             None => source,
         };
-        let out = aggregated(op, adjacency, &source, self.neighbours.weight.val(), &self.aggregator)?;
-        let mut out = with_bias(out, &self.neighbours.bias);
+        let own = (self.neighbours.weight.val(), self.neighbours.bias.as_ref().map(Param::val));
+        let mut out = aggregated(op, adjacency, &source, own, &self.aggregator)?;
+        // ReLU may be part of the last sum.
         let mut rectify = self.relu;
         if let Some(root) = &self.root {
-            let last = rectify && !self.normalize;
-            out = add_scaled(out, target.linear(op, root)?, None, last);
-            rectify &= !last;
+            out = add_linear(op, out, &target, root, rectify && !self.normalize)?;
+            rectify &= self.normalize;
         }
         let out = if self.normalize { unit_rows(out) } else { out };
         Ok(if rectify { relu(out) } else { out })

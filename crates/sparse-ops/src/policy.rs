@@ -137,10 +137,11 @@ impl<const D: usize> Drops<D> {
     }
 }
 
-/// The gradient of what ReLU took, from its result and the gradient of that.
+/// The gradient of what ReLU took, from its result and the gradient of that. Without a result there was no ReLU.
 ///
 /// On a CPU this is a kernel: it runs on all threads, Burn's operations on one.
-pub(crate) fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
+pub(crate) fn before_relu(out: &Option<Tensor<2>>, grad: Tensor<2>) -> Tensor<2> {
+    let Some(out) = out else { return grad };
     if grad.shape().num_elements() == 0 || !own_passes(&grad.device()) {
         return grad.mask_fill(out.clone().lower_equal_elem(0), 0);
     }
@@ -180,7 +181,7 @@ pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tenso
     let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
     let terms = size(&x, 1, transposed[0]);
     if own_product(&x, elements, terms) {
-        return kernel::matmul(x, y, transposed, &kernel::Epilogue::default());
+        return kernel::matmul(x, y, transposed, None::<Tensor<2>>, &kernel::Epilogue::default());
     }
     let long = transposed == [true, false] && terms >= 2 * LONG && elements <= FEW;
     if is_wide(&x) && long && is_gpu(&x.device()) {

@@ -9,7 +9,7 @@
 //!   [`with_diagonal`], [`off_diagonal`], [`coo_pattern`], [`csr_pattern`].
 //! - Rows at the elements of a matrix: messages along edges: [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`],
 //!   [`Scores`].
-//! - Dense rows: [`linear`], [`matmul_linear`], [`add_bias`], [`log_softmax_rows`], [`activate`], [`Activation`],
+//! - Dense rows: [`linear`], [`linear_onto`], [`matmul_linear`], [`add_bias`], [`add_scaled`], [`log_softmax_rows`], [`activate`], [`Activation`],
 //!   [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`], [`cat_rows`].
 //! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`is_gpu`].
 //! - What is derived once: [`kept`], [`kept_result`], [`Derived`], [`Lazy`], [`Recent`].
@@ -93,7 +93,7 @@ pub use crate::kernel::{Arrays, Compressed};
 pub use crate::module::record::is_sparse_param;
 pub use crate::ops::dense::activation::activate;
 pub use crate::ops::dense::add_scaled::add_scaled;
-pub use crate::ops::dense::linear::{biased as add_bias, linear};
+pub use crate::ops::dense::linear::{biased as add_bias, linear, linear_onto};
 pub use crate::ops::dense::log_softmax::log_softmax_rows;
 pub use crate::ops::dense::matmul_linear::matmul_linear;
 pub use crate::ops::elementwise::broadcast::read_rows;

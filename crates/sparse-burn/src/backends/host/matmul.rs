@@ -17,6 +17,9 @@ const SHARED: usize = 192 * 192 * 192;
 /// Rows of a panel of the result. It stays in the second-level cache, if it is not wide, until its epilogue is done.
 const PANEL: usize = 1 << 10;
 
+/// Numbers to which rows are added at once, in the first-level cache.
+const BLOCK: usize = 1 << 12;
+
 /// Terms of a part of a long sum. `gemm` shares rows and columns among threads, which wait for each other at every
 /// block of terms.
 const PART: usize = 1 << 12;
@@ -26,7 +29,7 @@ const SMALL: usize = 1 << 16;
 
 impl Matmul<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { x, y, transposed, epilogue } = self;
+        let Self { x, y, transposed, rows: onto, epilogue } = self;
         let size = |tensor: &HostTensor, transposed: bool| {
             let dims = tensor.dims();
             if transposed { [dims[1], dims[0]] } else { [dims[0], dims[1]] }
@@ -34,17 +37,22 @@ impl Matmul<HostTensor> {
         let ([m, k], [rows, n]) = (size(&x, transposed[0]), size(&y, transposed[1]));
         assert_eq!(k, rows, "matmul: the first factor must have as many columns as the second one has rows");
         let sizes = Sizes { m, k, n, transposed };
-        let (bias, relu) = (epilogue.bias.as_ref().map(HostTensor::elements), epilogue.relu);
-        let out: ElementVec = match (x.elements(), y.elements(), bias) {
-            (Elements::F32(x), Elements::F32(y), None) => product(x, y, sizes, Epilogue { bias: None, relu }).into(),
-            (Elements::F64(x), Elements::F64(y), None) => product(x, y, sizes, Epilogue { bias: None, relu }).into(),
-            (Elements::F32(x), Elements::F32(y), Some(Elements::F32(bias))) => {
-                product(x, y, sizes, Epilogue { bias: Some(bias), relu }).into()
-            }
-            (Elements::F64(x), Elements::F64(y), Some(Elements::F64(bias))) => {
-                product(x, y, sizes, Epilogue { bias: Some(bias), relu }).into()
-            }
-            _ => panic!("matmul: the factors and the bias must be f32, or f64"),
+        let [bias, onto] = [epilogue.bias.as_ref(), onto.as_ref()].map(|list| list.map(HostTensor::elements));
+        macro_rules! of {
+            ($Of:ident, $x:ident) => {{
+                let [y, bias, rows] = [Some(y.elements()), bias, onto].map(|list| match list {
+                    Some(Elements::$Of(list)) => Some(list),
+                    None => None,
+                    _ => panic!("{MIXED}"),
+                });
+                let then = After { rows, then: Epilogue { bias, relu: epilogue.relu } };
+                product($x, y.expect("it is given"), sizes, then).into()
+            }};
+        }
+        let out: ElementVec = match x.elements() {
+            Elements::F32(x) => of!(F32, x),
+            Elements::F64(x) => of!(F64, x),
+            _ => panic!("{MIXED}"),
         };
         out.data([m, n], x.dtype())
     }
@@ -78,7 +86,7 @@ impl SpmmMatmul<HostTensor> {
     }
 }
 
-const MIXED: &str = "spmm_matmul: the factors and the bias must be f32, or f64";
+const MIXED: &str = "matmul: the factors and what is added must be f32, or f64";
 
 /// Numbers of a panel and of its result: half a second-level cache of f32.
 const CACHED: usize = 1 << 17;
@@ -105,7 +113,7 @@ fn by_panel<T: Float>(
 ) -> (Vec<T>, Option<Vec<T>>) {
     if panels.is_empty() {
         let between = gather(0..m);
-        let out = product(&between, y, Sizes { m, k, n, transposed: [false; 2] }, then);
+        let out = product(&between, y, Sizes { m, k, n, transposed: [false; 2] }, After { rows: None, then });
         return (out, keep.then_some(between));
     }
     let (y, mut out) = (Factor::new(y, [k, n], false), unwritten::<T>(m * n));
@@ -140,13 +148,35 @@ struct Sizes {
     transposed: [bool; 2],
 }
 
+/// What follows a product.
+#[derive(Clone, Copy, Default)]
+struct After<'a, T> {
+    /// Added to the product, and as large.
+    rows: Option<&'a [T]>,
+    then: Epilogue<'a, T>,
+}
+
+impl<T: Float> After<'_, T> {
+    /// Of some rows of the product, of `n` columns; the first one is `first`.
+    fn apply(&self, first: usize, out: &mut [T], n: usize) {
+        let Some(rows) = self.rows else { return bias_relu(None, out, n, self.then) };
+        let height = (BLOCK / n).max(1);
+        for_chunks(out, height * n, &|block, out| {
+            let own = &rows[(first + block * height) * n..][..out.len()];
+            out.iter_mut().zip(own).for_each(|(sum, term)| *sum = T::narrow(T::add(sum.widen(), term.widen())));
+            bias_relu(None, out, n, self.then);
+        });
+    }
+}
+
 /// The product of `x [m, k]` and `y [k, n]`, row-major, and what follows it.
 ///
 /// Panels of rows are shared among threads; where these are few, parts of the sums are, and are added in their order.
 /// So the bits do not depend on the number of threads.
-fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, then: Epilogue<'_, T>) -> Vec<T> {
+fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, after: After<'_, T>) -> Vec<T> {
     let count = |rows: usize, cols: usize| rows.checked_mul(cols).expect("a matrix must fit the address space");
     assert_eq!((x.len(), y.len()), (count(m, k), count(k, n)), "matmul: a factor must have all of its elements");
+    assert!(after.rows.is_none_or(|rows| rows.len() == count(m, n)), "matmul: as many rows must be added as it has");
     let (x, y) = (Factor::new(x, [m, k], transposed[0]), Factor::new(y, [k, n], transposed[1]));
     let shared = m.saturating_mul(k).saturating_mul(n) >= SHARED;
     let mut out = unwritten::<T>(count(m, n));
@@ -159,7 +189,7 @@ fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, the
         each_chunk(&mut out, PANEL * n, &|panel, own, threads| {
             let rows = own.len() / n;
             multiply([rows, k, n], x.part([panel * PANEL, 0]), y, own, [n, 1], threads);
-            bias_relu(None, own, n, then);
+            after.apply(panel * PANEL, own, n);
         });
         return out;
     } else if shared && k >= 2 * PART && m * n <= SMALL {
@@ -183,7 +213,7 @@ fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, the
         let threads = if shared { Parallelism::Rayon(0) } else { Parallelism::None };
         multiply([m, k, n], x, y, &mut out, [n, 1], threads);
     }
-    bias_relu(None, &mut out, n, then);
+    after.apply(0, &mut out, n);
     out
 }
 
@@ -317,11 +347,16 @@ mod tests {
                 let x = if transposed[0] { transpose(&x, m, k) } else { x.clone() };
                 let y = if transposed[1] { transpose(&y, k, n) } else { y.clone() };
                 let then = Epilogue { bias: Some(&bias), relu: true };
-                let out = product(&x, &y, Sizes { m, k, n, transposed }, then);
+                let out = product(&x, &y, Sizes { m, k, n, transposed }, After { rows: None, then });
                 assert_eq!(out.len(), m * n);
                 for (out, want) in out.iter().zip(&want) {
                     assert!((out - want).abs() < 1e-9, "{m} x {k} x {n}, {transposed:?}: {out} and {want}");
                 }
+                let plain = product(&x, &y, Sizes { m, k, n, transposed }, After::default());
+                let rows: Vec<f64> = (0..m * n).map(|at| (at as f64 * 0.11).sin()).collect();
+                let onto = product(&x, &y, Sizes { m, k, n, transposed }, After { rows: Some(&rows), then });
+                let want = (0..m * n).map(|at| (plain[at] + rows[at] + bias[at % n]).max(0.0));
+                assert!(onto.into_iter().eq(want), "{m} x {k} x {n}, {transposed:?}, with rows");
             }
         }
     }

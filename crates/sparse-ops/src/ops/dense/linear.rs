@@ -6,8 +6,8 @@ use crate::kernel;
 use crate::ops::products::matmul_then::Epilogue;
 use crate::policy;
 use crate::rows::sum_dim;
-use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
+use burn::tensor::{DType, Tensor};
 use sparse_autograd::{Erased, record};
 
 /// What the backward pass keeps: of each factor what the gradient of the other needs.
@@ -23,13 +23,33 @@ struct Saved {
 ///
 /// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used
 /// again. Addition and ReLU follow while rows are in the cache. The gradient of ReLU is a pass on all threads. On a GPU
-/// the gradients of weights and bias, which add up all rows, share them among its cubes.
+/// the gradients of weights and bias, which add up all rows, share them among its cubes. A quantised weight goes
+/// through Burn's own operations.
 pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
-    if x.dims()[0] == 0 || weight.dims().contains(&0) {
+    if x.dims()[0] == 0 || weight.dims().contains(&0) || matches!(weight.dtype(), DType::QFloat(_)) {
         return followed(x.matmul(weight), bias, rectify);
     }
     let out = product(x.clone().inner(), weight.clone().inner(), bias.as_ref(), rectify);
     linear_on_tape(out, x, weight, Epilogue { bias, relu: rectify })
+}
+
+/// `relu(rows + x weight)`, or without ReLU, of `rows` `[N, d_output]` and the operands of [`linear`].
+///
+/// The answer is that of Burn's operations. On a CPU the rows are added to a large product while it is in the cache.
+pub fn linear_onto(rows: Tensor<2>, x: Tensor<2>, weight: Tensor<2>, rectify: bool) -> Tensor<2> {
+    let ([count, terms], [_, columns]) = (x.dims(), weight.dims());
+    let fits = rows.dims() == [count, columns] && [&rows, &weight].map(Tensor::dtype) == [x.dtype(); 2];
+    if !fits || terms == 0 || !policy::own_product(&x, count.saturating_mul(columns), terms) {
+        return followed(rows + linear(x, weight, Epilogue::default()), None, rectify);
+    }
+    let epilogue = kernel::Epilogue { bias: None, relu: rectify };
+    let out = kernel::matmul(&x, &weight, [false; 2], Some(&rows), &epilogue);
+    let saved = Saved::new(&x, &weight, rectify.then_some(&out));
+    record(out, [x, weight, rows].map(Erased::from), saved, |saved, grad, [x, weight, rows]| {
+        let grad = policy::before_relu(&saved.out, grad);
+        let [d_x, d_weight] = saved.backward(&grad, [x, weight]);
+        [d_x, d_weight, rows.then(|| grad.into())]
+    })
 }
 
 /// What [`linear`] is of these operands, if it is known.
@@ -39,16 +59,14 @@ pub(crate) fn linear_on_tape(
     weight: Tensor<2>,
     Epilogue { bias, relu: rectify }: Epilogue,
 ) -> Tensor<2> {
-    let saved = Saved {
-        x: weight.is_tracked().then(|| x.clone().inner()),
-        weight: x.is_tracked().then(|| weight.clone().inner()),
-        out: rectify.then(|| out.clone()),
-    };
+    let saved = Saved::new(&x, &weight, rectify.then_some(&out));
     let [x, weight] = [x, weight].map(Erased::from);
     match bias {
-        None => record(out, [x, weight], saved, |saved, grad, needs| saved.backward(&saved.before_relu(grad), needs)),
+        None => record(out, [x, weight], saved, |saved, grad, needs| {
+            saved.backward(&policy::before_relu(&saved.out, grad), needs)
+        }),
         Some(bias) => record(out, [x, weight, Erased::from(bias)], saved, |saved, grad, [x, weight, bias]| {
-            let grad = saved.before_relu(grad);
+            let grad = policy::before_relu(&saved.out, grad);
             let [d_x, d_weight] = saved.backward(&grad, [x, weight]);
             let columns = grad.dims()[1];
             [d_x, d_weight, bias.then(|| sum_dim(grad, 0).reshape([columns]).into())]
@@ -74,7 +92,7 @@ fn product(x: Tensor<2>, weight: Tensor<2>, bias: Option<&Tensor<1>>, relu: bool
     let ([rows, terms], [_, columns]) = (x.dims(), weight.dims());
     if policy::own_product(&x, rows.saturating_mul(columns), terms) {
         let bias = bias.map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
-        return kernel::matmul(x, weight, [false; 2], &kernel::Epilogue { bias, relu });
+        return kernel::matmul(x, weight, [false; 2], None::<Tensor<2>>, &kernel::Epilogue { bias, relu });
     }
     with_bias_relu(policy::matmul(x, weight, [false; 2]), bias, relu)
 }
@@ -108,10 +126,11 @@ fn followed(out: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2>
 }
 
 impl Saved {
-    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
-        match &self.out {
-            Some(out) => policy::relu_backward(out, grad),
-            None => grad,
+    fn new(x: &Tensor<2>, weight: &Tensor<2>, out: Option<&Tensor<2>>) -> Self {
+        Self {
+            x: weight.is_tracked().then(|| x.clone().inner()),
+            weight: x.is_tracked().then(|| weight.clone().inner()),
+            out: out.cloned(),
         }
     }
 

@@ -65,11 +65,11 @@ fn recorded<K: Numeric>(
     let [values, dense] = [values, dense].map(Erased::from);
     let Some(bias) = bias.and_then(|bias| as_float(&bias)) else {
         return from_float(record(out, [values, dense], saved, |saved, grad, needs| {
-            saved.backward(&saved.before_relu(grad), needs)
+            saved.backward(&policy::before_relu(&saved.out, grad), needs)
         }));
     };
     from_float(record(out, [values, dense, Erased::from(bias)], saved, |saved, grad, [values, dense, bias]| {
-        let grad = saved.before_relu(grad);
+        let grad = policy::before_relu(&saved.out, grad);
         let [d_values, d_dense] = saved.backward(&grad, [values, dense]);
         [d_values, d_dense, bias.then(|| sum_dim(grad, 0).into())]
     }))
@@ -108,14 +108,6 @@ impl Saved {
             dense: values.is_tracked().then(|| dense.clone().inner()),
             transposed: None,
             out: None,
-        }
-    }
-
-    /// The gradient of what ReLU took.
-    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
-        match &self.out {
-            Some(out) => policy::relu_backward(out, grad),
-            None => grad,
         }
     }
 

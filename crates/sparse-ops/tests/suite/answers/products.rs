@@ -4,7 +4,7 @@ use super::{count, flex, near, ones, read, small};
 use burn::module::Param;
 use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use sparse_tensor::extend::{add_scaled, expand, linear, matmul_linear};
+use sparse_tensor::extend::{add_scaled, expand, linear, linear_onto, matmul_linear};
 use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
 use sparse_tensor::ops::{self, Epilogue};
 use sparse_tensor::{CooTensor, CsrTensor};
@@ -75,53 +75,72 @@ fn an_epilogue_of_a_batch() {
 /// With the bits of Burn's operations, whichever operands have a gradient, and where only some are on a tape.
 #[test]
 fn scaled_sums_and_their_gradients() {
-    let (plain, device) = (flex(), flex().autodiff());
     let shapes = [([700, 60], FloatDType::F32), ([3, 1], FloatDType::F64), ([4, 5], FloatDType::F16)];
     for (shape, dtype) in shapes.into_iter().chain([([0, 3], FloatDType::F32), ([2, 0], FloatDType::F32)]) {
-        for way in 0..64 {
-            let asked = |at: usize| way >> at & 1 == 1;
-            let (rectify, scaled, mixed) = (asked(3), asked(4), asked(5));
-            if mixed && way & 7 == 0 {
-                continue;
+        three_operands([shape, shape, [1, 1]], dtype, |[x, y, scale], plain| match plain {
+            true => x + y * expand(scale, shape),
+            false => add_scaled(x, y, scale.reshape([1])),
+        });
+    }
+}
+
+/// The same for products that are added to rows: large ones in panels, small ones, and without terms or rows.
+#[test]
+fn products_onto_rows_and_their_gradients() {
+    for [rows, terms, columns] in [[2100, 60, 70], [5, 3, 4], [5, 0, 4], [0, 3, 4]] {
+        for dtype in [FloatDType::F32, FloatDType::F64, FloatDType::F16] {
+            for rectify in [false, true] {
+                three_operands(
+                    [[rows, columns], [rows, terms], [terms, columns]],
+                    dtype,
+                    |[onto, x, weight], plain| match plain {
+                        true => {
+                            let sum = onto + linear(x, weight, Epilogue::default());
+                            if rectify { relu(sum) } else { sum }
+                        }
+                        false => linear_onto(onto, x, weight, rectify),
+                    },
+                );
             }
-            let own = |at: usize, x: Tensor<2>| {
-                let x = if mixed && !asked(at) { x } else { Tensor::from_inner(x) };
-                if asked(at) { x.require_grad() } else { x }
-            };
-            let operands = || {
-                let waved = |factor: f32| (waves::<2>(shape, &plain) * factor + 0.2).cast(dtype);
-                let mut x = waved(1.0);
-                if shape[0] == 700 {
+        }
+    }
+}
+
+/// Compares both ways of `f`, its bits and all gradients: every set of operands that have one, and the same where
+/// the others are not on a tape.
+fn three_operands(shapes: [[usize; 2]; 3], dtype: FloatDType, f: impl Fn([Tensor<2>; 3], bool) -> Tensor<2>) {
+    let device = flex();
+    for way in 0..16 {
+        let (asked, mixed) = (|at: usize| way >> at & 1 == 1, way & 8 > 0);
+        if way == 8 {
+            continue;
+        }
+        let operands = || {
+            std::array::from_fn::<_, 3, _>(|at| {
+                let mut x = (waves::<2>(shapes[at], &device) * (1.0 - 2.3 * at as f32) + 0.2).cast(dtype);
+                if at == 0 && shapes[0][0] > 100 {
                     x = x.slice_fill(0..1, f32::NAN);
                 }
-                let scale = own(2, Tensor::<2>::from_floats([[1.7]], &plain).cast(dtype));
-                (own(0, x), own(1, waved(-1.3)), scaled.then_some(scale))
-            };
-            let ((x, y, scale), (dense_x, dense_y, dense_scale)) = (operands(), operands());
-            let out = add_scaled(x.clone(), y.clone(), scale.clone().map(|scale| scale.reshape([1])), rectify);
-            let on_tape = |x: &Tensor<2>| if x.is_autodiff() { x.clone() } else { Tensor::from_inner(x.clone()) };
-            let [all_x, all_y] = [&dense_x, &dense_y].map(on_tape);
-            let want = match &dense_scale {
-                Some(scale) => all_x + all_y * expand(on_tape(scale), shape),
-                None => all_x + all_y,
-            };
-            let want = if rectify { relu(want) } else { want };
-            let place = format!("{shape:?} {dtype:?} {way}");
-            assert_eq!(out.is_tracked(), want.is_tracked(), "{place}");
-            assert!(out.to_data().into_bytes() == want.to_data().into_bytes(), "{place}");
-            if !out.is_tracked() || shape.contains(&0) {
-                continue;
-            }
-            let factors = waves(shape, &device).cast(dtype);
-            let [got, want] = [out, want].map(|out| (out * factors.clone()).sum().backward());
-            let both = [(Some(x), Some(dense_x)), (Some(y), Some(dense_y)), (scale, dense_scale)];
-            for (at, (own, dense)) in both.into_iter().enumerate() {
-                let of =
-                    |x: Option<Tensor<2>>, grads| x.and_then(|x| x.grad(grads)).map(|grad| grad.cast(FloatDType::F32));
-                match (of(own, &got), of(dense, &want)) {
-                    (Some(own), Some(dense)) if at < 2 || dtype != FloatDType::F16 => near(own, dense),
-                    (own, dense) => assert_eq!(own.is_some(), dense.is_some(), "{place}: gradient {at}"),
-                }
+                let x = if mixed && !asked(at) { x } else { Tensor::from_inner(x) };
+                if asked(at) { x.require_grad() } else { x }
+            })
+        };
+        let on_tape = |x: &Tensor<2>| if x.is_autodiff() { x.clone() } else { Tensor::from_inner(x.clone()) };
+        let (own, dense) = (operands(), operands());
+        let (out, want) = (f(own.clone(), false), f(dense.each_ref().map(on_tape), true));
+        let place = format!("{shapes:?} {dtype:?} {way}");
+        assert_eq!(out.is_tracked(), want.is_tracked(), "{place}");
+        assert!(out.to_data().into_bytes() == want.to_data().into_bytes(), "{place}");
+        if !out.is_tracked() || out.dims().contains(&0) {
+            continue;
+        }
+        let factors = waves(out.dims(), &device.clone().autodiff()).cast(dtype);
+        let [got, want] = [out, want].map(|out| (out * factors.clone()).sum().backward());
+        for (at, (own, dense)) in own.into_iter().zip(dense).enumerate() {
+            let of = |x: Tensor<2>, grads| x.grad(grads).map(|grad| grad.cast(FloatDType::F32));
+            match (of(own, &got), of(dense, &want)) {
+                (Some(own), Some(dense)) if at < 2 || dtype != FloatDType::F16 => near(own, dense),
+                (own, dense) => assert_eq!(own.is_some(), dense.is_some(), "{place}: gradient {at}"),
             }
         }
     }
