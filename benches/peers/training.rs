@@ -4,7 +4,7 @@ use super::bounds::{Part, stream};
 use super::inputs::{Rows, dense, save};
 use super::products::{product, with_gradients};
 use super::report::Bench;
-use burn::module::Module;
+use burn::module::{Module, ModuleDisplay};
 use burn::nn::{Dropout, DropoutConfig};
 use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Tensor};
@@ -46,7 +46,7 @@ fn step<M: Module + Clone>(state: &Trained<M>, rate: f64, loss: impl FnOnce(&M) 
 }
 
 /// A step of two layers on a graph and the features of its nodes.
-fn graph_step<L: Module + Clone>(
+fn graph_step<L: Module + ModuleDisplay>(
     state: &Trained<Layers<L>>,
     forward: fn(&L, &CsrTensor<2>, Tensor<2>) -> Tensor<2>,
     (graph, x): (&CsrTensor<2>, &Tensor<2>),

@@ -382,8 +382,8 @@ pub(super) fn aggregated(
     aggregator: &Aggregator,
 ) -> Result<Tensor<2>> {
     let [d_input, d_output] = weight.dims();
-    let linear = aggregator.reduce().filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
-    let rows = match (x, linear) {
+    let reduce = aggregator.reduce().filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
+    let rows = match (x, reduce) {
         (x, Some(reduce)) if matches!(x, Features::Sparse(_)) || weight_first(adjacency, d_input, d_output) => {
             let rows = adjacency.try_matmul_reduce(x.times(op, weight)?, reduce)?;
             return Ok(bias.into_iter().fold(rows, add_bias));

@@ -181,7 +181,7 @@ pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tenso
     let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
     let terms = size(&x, 1, transposed[0]);
     if own_product(&x, elements, terms) {
-        return kernel::matmul(x, y, transposed, None::<Tensor<2>>, &kernel::Epilogue::default());
+        return kernel::matmul(x, y, transposed, None, &kernel::Epilogue::default());
     }
     let long = transposed == [true, false] && terms >= 2 * LONG && elements <= FEW;
     if is_wide(&x) && long && is_gpu(&x.device()) {

@@ -92,7 +92,7 @@ fn product(x: Tensor<2>, weight: Tensor<2>, bias: Option<&Tensor<1>>, relu: bool
     let ([rows, terms], [_, columns]) = (x.dims(), weight.dims());
     if policy::own_product(&x, rows.saturating_mul(columns), terms) {
         let bias = bias.map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
-        return kernel::matmul(x, weight, [false; 2], None::<Tensor<2>>, &kernel::Epilogue { bias, relu });
+        return kernel::matmul(x, weight, [false; 2], None, &kernel::Epilogue { bias, relu });
     }
     with_bias_relu(policy::matmul(x, weight, [false; 2]), bias, relu)
 }
