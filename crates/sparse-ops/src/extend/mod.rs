@@ -9,8 +9,9 @@
 //!   [`with_diagonal`], [`off_diagonal`], [`coo_pattern`], [`csr_pattern`].
 //! - Rows at the elements of a matrix: messages along edges: [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`],
 //!   [`Scores`].
-//! - Dense rows: [`linear`], [`linear_onto`], [`matmul_linear`], [`add_bias`], [`add_scaled`], [`log_softmax_rows`], [`activate`], [`Activation`],
-//!   [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`], [`cat_rows`].
+//! - Dense rows: [`linear`], [`linear_onto`], [`matmul_linear`], [`add_bias`], [`add_scaled`], [`log_softmax_rows`],
+//!   [`activate`], [`Activation`], [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`],
+//!   [`cat_rows`].
 //! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`is_gpu`].
 //! - What is derived once: [`kept`], [`kept_result`], [`Derived`], [`Lazy`], [`Recent`].
 //! - Index tensors: [`index_tensor`], [`index_below`], [`narrow_index`], [`ints`], [`signed`], [`index_dtype_for`],

@@ -18,8 +18,8 @@ struct Saved {
 
 /// `x + scale y` of two matrices of one shape, dtype and device; `scale` is `[1]`.
 ///
-/// The answer is that of Burn's operations. On a CPU it is one pass on all threads, in memory that is used again, and so
-/// is each gradient.
+/// The answer is that of Burn's operations. On a CPU it is one pass on all threads, in memory that is used again, and
+/// so is each gradient.
 pub fn add_scaled(x: Tensor<2>, y: Tensor<2>, scale: Tensor<1>) -> Tensor<2> {
     let shape = x.dims();
     if !policy::is_wide(&x) || !policy::own_passes(&x.device()) || shape.contains(&0) {
