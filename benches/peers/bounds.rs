@@ -17,6 +17,8 @@ pub(crate) enum Part {
     Rows { index: Vec<u32>, width: usize, table: usize },
     /// The same of a table in huge pages that starts on a cache line.
     AlignedRows { index: Vec<u32>, width: usize, table: usize },
+    /// Rows of several matrices side by side: moves 4 bytes for each element. Where the rows of each one begin and end.
+    SideBySide { ends: Vec<Vec<u32>> },
     /// `put_along_axis` along axis 0 as plain loops over columns that share a cache line.
     Put { index: Vec<i64>, width: usize, table: usize },
     /// The gradient of its values; of some reductions it reads the values again.
@@ -68,6 +70,10 @@ impl Loop {
         let (read, written) = match &part {
             Part::Stream { read, written } => (*read, *written),
             Part::Rows { width, table, .. } | Part::AlignedRows { width, table, .. } => (width * table, 0),
+            Part::SideBySide { ends } => {
+                let bytes = 4 * ends.iter().map(|ends| ends[ends.len() - 1] as usize).sum::<usize>();
+                (bytes, bytes)
+            }
             Part::Put { index, width, table } => (4 * index.len(), 4 * width * table),
             Part::PutBackward { index, width, table, values } => {
                 (4 * width * table + if *values { 4 * index.len() } else { 0 }, 4 * index.len())
@@ -98,6 +104,7 @@ impl Loop {
             Part::Rows { index, width, .. } | Part::AlignedRows { index, width, .. } => {
                 touch(index, *width, bytemuck::cast_slice(read))
             }
+            Part::SideBySide { ends } => interleave(ends, read, bytemuck::cast_slice_mut(written)),
             Part::Put { index, width, .. } => {
                 put(index, *width, read, bytemuck::cast_slice_mut(written));
             }
@@ -130,17 +137,72 @@ fn read_and_write(read: &[u64], written: &mut [u64]) {
 
 /// Numbers of rows that a task takes at a time.
 const CHUNK: usize = 1 << 14;
+/// How many rows, or words of a sort, are fetched ahead.
+const AHEAD: usize = 16;
 
 fn touch(index: &[u32], width: usize, table: &[u8]) {
     index.par_chunks(CHUNK).for_each(|chunk| {
+        let row = |row: u32| &table[row as usize * width..][..width];
         let mut sum = 0u64;
-        for &row in chunk {
-            let row = &table[row as usize * width..][..width];
-            // The first byte of each line of it but one, and the last byte.
-            row.iter().step_by(LINE).for_each(|byte| sum += u64::from(*byte));
-            sum += u64::from(row[width - 1]);
+        for (at, &number) in chunk.iter().enumerate() {
+            if width >= LINE
+                && let Some(&next) = chunk.get(at + AHEAD)
+            {
+                lines(row(next)).for_each(fetch);
+            }
+            lines(row(number)).for_each(|byte| sum += u64::from(*byte));
         }
         black_box(sum);
+    });
+}
+
+/// A byte of each line of a row: the first one of each but one, and the last one.
+fn lines(row: &[u8]) -> impl Iterator<Item = &u8> {
+    row.iter().step_by(LINE).chain(row.last())
+}
+
+/// Fetches the line of an element. Processors of another kind wait for it when it is read.
+fn fetch<T>(_element: &T) {
+    #[cfg(target_arch = "x86_64")]
+    safe_arch::prefetch_t0(_element);
+}
+
+/// Copies pieces of lists, first of all lists the first one, then of all the second one, and so on. Rows of matrices
+/// side by side are such pieces. `ends` has where the pieces of each list begin and end.
+fn interleave(ends: &[Vec<u32>], read: &[f32], written: &mut [f32]) {
+    let rows = ends[0].len() - 1;
+    let starts: Vec<usize> = ends
+        .iter()
+        .scan(0, |start, ends| {
+            let own = *start;
+            *start += ends[rows] as usize;
+            Some(own)
+        })
+        .collect();
+    let mut free = &mut written[..];
+    let mut parts = vec![];
+    for first in (0..rows).step_by(CHUNK) {
+        let last = rows.min(first + CHUNK);
+        let len = ends.iter().map(|ends| (ends[last] - ends[first]) as usize).sum();
+        parts.push((first..last, free.split_off_mut(..len).expect("as long as all lists")));
+    }
+    // So many at once, of which the next piece writes over those that are not of this one.
+    const VECTOR: usize = 8;
+    parts.into_par_iter().for_each(|(rows, out)| {
+        let mut at = 0;
+        for row in rows {
+            for (ends, start) in ends.iter().zip(&starts) {
+                let [from, to] = [row, row + 1].map(|row| start + ends[row] as usize);
+                for first in (from..to).step_by(VECTOR) {
+                    let len = VECTOR.min(to - first);
+                    match (read.get(first..first + VECTOR), out.get_mut(at..at + VECTOR)) {
+                        (Some(read), Some(out)) => out.copy_from_slice(read),
+                        _ => out[at..at + len].copy_from_slice(&read[first..first + len]),
+                    }
+                    at += len;
+                }
+            }
+        }
     });
 }
 
@@ -193,6 +255,11 @@ fn sort(keys: &[u32], largest: u32, memory: &mut [u64]) {
             keys.iter().for_each(|&key| next[bucket(key) + 1] += 1);
             (0..BUCKETS).for_each(|at| next[at + 1] += next[at]);
             for (at, &key) in keys.iter().enumerate() {
+                if let Some(&key) = keys.get(at + AHEAD)
+                    && let Some(place) = words.get(next[bucket(key)])
+                {
+                    fetch(place);
+                }
                 let slot = &mut next[bucket(key)];
                 words[*slot] = u64::from(key) << 32 | at as u64;
                 *slot += 1;

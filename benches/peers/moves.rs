@@ -7,8 +7,9 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_autograd::backward_from;
-use sparse_tensor::ops::{Reduce, concat, put_along_axis};
+use sparse_tensor::ops::{IndexPlan, Reduce, concat, put_along_axis};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
+use std::cell::OnceCell;
 use std::path::Path;
 
 const ROWS: usize = 1_000_000;
@@ -25,7 +26,7 @@ pub(crate) fn put(bench: &mut Bench, folder: &Path) {
         ("put mean f+b", Reduce::Mean),
         ("put amax f+b", Reduce::Amax),
     ];
-    if !bench.wants_any(&works.map(|(name, _)| name)) && !bench.wants_any(&["put rows add", "put rows add f+b"]) {
+    if !bench.wants_any(&works.map(|(name, _)| name)) && !bench.wants("put rows add f+b, planned") {
         return;
     }
     let inputs = PutInputs::make(folder);
@@ -34,6 +35,13 @@ pub(crate) fn put(bench: &mut Bench, folder: &Path) {
     }
     bench.compare("put rows add", || inputs.rows_bound(false), || inputs.rows(false));
     bench.compare("put rows add f+b", || inputs.rows_bound(true), || inputs.rows(true));
+    // The first call makes the plan.
+    let plan = OnceCell::new();
+    let planned = || {
+        let plan = plan.get_or_init(|| IndexPlan::new(inputs.rows.clone().flatten(0, 1), TARGETS).expect("in range"));
+        inputs.both(|arr, values| plan.put(arr, 0, values, Reduce::Add, true))
+    };
+    bench.compare_as("put rows add f+b, planned", "put rows add f+b", || inputs.rows_bound(true), planned);
 }
 
 struct PutInputs {
@@ -92,22 +100,22 @@ impl PutInputs {
     }
 
     fn run(&self, reduce: Reduce) -> Vec<Tensor<1>> {
-        self.both(self.index.clone(), reduce)
+        self.both(|arr, values| put_along_axis(arr, self.index.clone(), values, 0, reduce, true))
     }
 
-    fn both(&self, index: Tensor<2, Int>, reduce: Reduce) -> Vec<Tensor<1>> {
+    fn both(&self, put: impl FnOnce(Tensor<2>, Tensor<2>) -> Tensor<2>) -> Vec<Tensor<1>> {
         let (arr, values) = (self.arr.clone().detach().require_grad(), self.values.clone().detach().require_grad());
-        let out = put_along_axis(arr, index, values.clone(), 0, reduce, true);
+        let out = put(arr, values.clone());
         let grads = backward_from(&out, self.ones.clone());
         vec![out.inner().flatten(0, 1), values.grad(&grads).expect("a leaf").flatten(0, 1)]
     }
 
     fn rows(&self, backward: bool) -> Vec<Tensor<1>> {
+        let put = |arr, values| put_along_axis(arr, self.rows.clone(), values, 0, Reduce::Add, true);
         if backward {
-            return self.both(self.rows.clone(), Reduce::Add);
+            return self.both(put);
         }
-        let (arr, values) = (self.arr.clone().inner(), self.values.clone().inner());
-        vec![put_along_axis(arr, self.rows.clone(), values, 0, Reduce::Add, true).flatten(0, 1)]
+        vec![put(self.arr.clone().inner(), self.values.clone().inner()).flatten(0, 1)]
     }
 }
 
@@ -137,10 +145,14 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
         .map(|k| Rows::uniform(10 + k, [ROWS; 2], PART_NNZ).shared(folder, &format!("part{k}"), &device))
         .collect();
     let all = 4 * (PART_NNZ * ELEMENT + ROWS * 4);
-    for axis in [0, 1] {
-        let name = ["concat axis 0", "concat axis 1"][axis as usize];
-        bench.compare(name, || vec![stream(all, all)], || vec![concat(&parts, axis).values::<1>()]);
-    }
+    bench.compare("concat axis 0", || vec![stream(all, all)], || vec![concat(&parts, 0).values::<1>()]);
+    let rows = || {
+        // Columns, and values.
+        let [columns, values] =
+            [(); 2].map(|()| Part::SideBySide { ends: parts.iter().map(|part| numbers(part.row_ptr())).collect() });
+        vec![columns, values, stream(4 * ROWS * 4, ROWS * 4)]
+    };
+    bench.compare("concat axis 1", rows, || vec![concat(&parts, 1).values::<1>()]);
     let pairs: Vec<_> =
         if bench.wants("coo concat axis 1") { parts.iter().map(CsrTensor::to_coo).collect() } else { vec![] };
     let all = 4 * PART_NNZ * (ELEMENT + 4);

@@ -148,7 +148,10 @@ impl Bench {
             drop(run());
             own.push(timed(&run).0);
             let mut bare = || loops.iter_mut().map(Loop::run).sum::<f64>();
-            bare();
+            let warming = Instant::now();
+            while warming.elapsed() < WARM {
+                bare();
+            }
             bounds.push(bare());
             for peer in &mut peers {
                 peer.time(&mut self.peers, name, self.rounds);
@@ -209,6 +212,9 @@ impl Timed {
         Beside { name: self.name, ms: median(&self.times), first: self.first, least, most, memory: self.memory }
     }
 }
+
+/// How long bare loops run untimed.
+const WARM: Duration = Duration::from_millis(20);
 
 /// Bytes that are touched before a first call.
 const FIRST: usize = 1 << 29;

@@ -18,7 +18,7 @@ use plot::Chart;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
-use works::{WORKS, Work};
+use works::{TRAINING, WORKS, Work};
 
 #[derive(Parser)]
 struct Options {
@@ -69,9 +69,12 @@ impl Options {
         self.part.is_empty() || self.part.contains(&part)
     }
 
+    fn wants(&self, work: &Work) -> bool {
+        self.names.is_empty() || self.names.iter().any(|word| work.name.contains(word))
+    }
+
     fn works(&self) -> impl Iterator<Item = &'static Work> {
-        let wants = |work: &&Work| self.names.is_empty() || self.names.iter().any(|word| work.name.contains(word));
-        WORKS.iter().filter(wants)
+        WORKS.iter().filter(|work| self.wants(work))
     }
 }
 
@@ -84,7 +87,9 @@ fn main() {
     let sizes = if options.has(Part::Sizes) { sizes::run(options.works(), most) } else { vec![] };
     let products = options.works().any(|work| work.name == "SpMM");
     let features = if options.has(Part::Features) && products { features::run(most) } else { vec![] };
-    let rows = if options.has(Part::Threads) { threads::run(options.works(), threads, most) } else { vec![] };
+    let training = Some(&TRAINING).filter(|work| options.wants(work));
+    let rows =
+        if options.has(Part::Threads) { threads::run(options.works().chain(training), threads, most) } else { vec![] };
     let runs = if options.has(Part::Steps) { steps::run(options.steps) } else { vec![] };
     if options.markdown {
         if options.has(Part::Sizes) {

@@ -3,7 +3,9 @@
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sparse_tensor::ops::{Reduce, put_along_axis};
+use sparse_autograd::backward_from;
+use sparse_tensor::extend::linear;
+use sparse_tensor::ops::{Epilogue, Reduce, put_along_axis};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 /// Columns of the dense side of a product, unless they are what grows.
@@ -54,6 +56,27 @@ pub(crate) static WORKS: [Work; 8] = [
     Work { name: "SpGEMM", make: sparse_product },
     Work { name: "softmax f+b", make: softmax },
 ];
+
+/// Where threads are what changes.
+pub(crate) static TRAINING: Work = Work { name: "GCN f+b", make: gcn };
+
+/// Two layers of GCN without what normalises, forward and backward.
+fn gcn(nnz: usize) -> Input {
+    let size = (nnz / 10).max(1);
+    let a = matrix(17, size, 10);
+    let x = dense(18, [size, FEATURES]);
+    let weights = [19, 20].map(|seed| dense(seed, [FEATURES; 2]));
+    let (elements, operands) = (a.nnz(), held(&a) + bytes(&x));
+    let (tracked, ones) = (a.to_device(&Device::flex().autodiff()), Tensor::ones([size, FEATURES], &Device::flex()));
+    let run = move || {
+        let [first, second] = weights.clone().map(|weight| weight.autodiff().require_grad());
+        let rectified = Epilogue { bias: None, relu: true };
+        let hidden = linear(tracked.matmul(x.clone().autodiff()), first.clone(), rectified);
+        let grads = backward_from(&linear(tracked.matmul(hidden), second.clone(), Epilogue::default()), ones.clone());
+        values_only([first, second].map(|weight| weight.grad(&grads).expect("a leaf").flatten(0, 1)).to_vec())
+    };
+    Input { elements, operands, run: Box::new(run) }
+}
 
 /// SpMM: 10 elements a row, times a dense matrix.
 pub(crate) fn product(nnz: usize, features: usize) -> Input {

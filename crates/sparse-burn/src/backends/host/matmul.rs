@@ -36,6 +36,10 @@ impl Matmul<HostTensor> {
         };
         let ([m, k], [rows, n]) = (size(&x, transposed[0]), size(&y, transposed[1]));
         assert_eq!(k, rows, "matmul: the first factor must have as many columns as the second one has rows");
+        assert!(
+            onto.as_ref().is_none_or(|rows| rows.dims() == [m, n]),
+            "matmul: rows must have the shape of the product"
+        );
         let sizes = Sizes { m, k, n, transposed };
         let [bias, onto] = [epilogue.bias.as_ref(), onto.as_ref()].map(|list| list.map(HostTensor::elements));
         macro_rules! of {
@@ -176,7 +180,6 @@ impl<T: Float> After<'_, T> {
 fn product<T: Float>(x: &[T], y: &[T], Sizes { m, k, n, transposed }: Sizes, after: After<'_, T>) -> Vec<T> {
     let count = |rows: usize, cols: usize| rows.checked_mul(cols).expect("a matrix must fit the address space");
     assert_eq!((x.len(), y.len()), (count(m, k), count(k, n)), "matmul: a factor must have all of its elements");
-    assert!(after.rows.is_none_or(|rows| rows.len() == count(m, n)), "matmul: as many rows must be added as it has");
     let (x, y) = (Factor::new(x, [m, k], transposed[0]), Factor::new(y, [k, n], transposed[1]));
     let shared = m.saturating_mul(k).saturating_mul(n) >= SHARED;
     let mut out = unwritten::<T>(count(m, n));

@@ -22,7 +22,8 @@ struct Saved {
 /// so is each gradient.
 pub fn add_scaled(x: Tensor<2>, y: Tensor<2>, scale: Tensor<1>) -> Tensor<2> {
     let shape = x.dims();
-    if !policy::is_wide(&x) || !policy::own_passes(&x.device()) || shape.contains(&0) {
+    let fits = policy::is_wide(&x) && y.dims() == shape && y.dtype() == x.dtype();
+    if !fits || !policy::own_passes(&x.device()) || shape.contains(&0) {
         return x + y * expand(scale.unsqueeze(), shape);
     }
     let plain = scale.clone().inner();
