@@ -25,6 +25,7 @@ use peer::Peers;
 use report::{Bench, QUICK};
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 #[derive(Parser)]
 struct Options {
@@ -83,7 +84,8 @@ fn run(options: &Options) -> Report {
     let peers = Peers::start(folder.path(), options.threads, options.rust);
     let malloc = std::env::var("GLIBC_TUNABLES").unwrap_or_else(|_| "default".into());
     let (machine, threads) = (page::machine(), options.threads);
-    println!("{machine}; {threads} threads; malloc: {malloc}");
+    let (commit, start) = (page::commit(), Instant::now());
+    println!("{machine}; {threads} threads; malloc: {malloc}; commit {commit}");
     memory::touch_free();
     let rounds = if options.quick { QUICK } else { 7 };
     let mut bench = Bench::new(peers, rounds, options.names.clone());
@@ -93,7 +95,9 @@ fn run(options: &Options) -> Report {
     // What both sides compute is compared in the tests of the layers; here each draws its own dropout.
     training::run(&mut bench, folder.path());
     loaders::run(&mut bench, folder.path());
-    Report { machine, threads, malloc, rounds, rows: bench.rows }
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    println!("{minutes:.1} minutes");
+    Report { machine, threads, malloc, rounds, commit, minutes, rows: bench.rows }
 }
 
 /// The same once more. Only the environment of a process can change its malloc; the peers inherit it.

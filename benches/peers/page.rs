@@ -4,6 +4,7 @@ use super::report::{Beside, QUICK, Row};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
 /// A run.
 #[derive(Serialize, Deserialize)]
@@ -12,6 +13,10 @@ pub(crate) struct Report {
     pub threads: usize,
     pub malloc: String,
     pub rounds: usize,
+    /// Of the sources.
+    pub commit: String,
+    /// How long the run took.
+    pub minutes: f64,
     pub rows: Vec<Row>,
 }
 
@@ -53,8 +58,8 @@ impl Report {
     fn table(&self) -> String {
         let quick = if self.rounds <= QUICK { ", a quick run" } else { "" };
         let mut out = format!(
-            "{}.\n{} threads; malloc: {}; medians of {} rounds{quick}.\n\n",
-            self.machine, self.threads, self.malloc, self.rounds
+            "{}. Commit {}.\n{} threads; malloc: {}; medians of {} rounds{quick}, {:.0} minutes.\n\n",
+            self.machine, self.commit, self.threads, self.malloc, self.rounds, self.minutes
         );
         out += TITLES;
         for row in &self.rows {
@@ -90,6 +95,13 @@ fn number(ms: f64) -> String {
 
 fn megabytes(bytes: f64) -> String {
     if bytes < 0.5 { "-".into() } else { format!("{bytes:.0}") }
+}
+
+/// That of the working tree, and whether it has changes.
+pub(crate) fn commit() -> String {
+    let output = Command::new("git").args(["describe", "--always", "--dirty"]).output().ok();
+    let text = output.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    if text.is_empty() { "unknown".into() } else { text.trim().into() }
 }
 
 /// The processor, and how many of its cores there are.

@@ -139,8 +139,8 @@ fn block(ptr: Ids<'_>, rows: Range<usize>, most: usize) -> usize {
 }
 
 /// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower
-/// heads are copied side by side. With 24 columns and a batch of 4 both ways take equally long.
-const SEPARATE: usize = 32;
+/// heads are copied side by side. With 16 columns and a batch of 4 this takes half as long again, and twice the memory.
+const SEPARATE: usize = 16;
 
 /// From this many features on, values are brought in order before a product. A random read between those of wide rows
 /// costs more than a pass over the values.
