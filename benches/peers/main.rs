@@ -85,7 +85,7 @@ fn run(options: &Options) -> Report {
     let malloc = std::env::var("GLIBC_TUNABLES").unwrap_or_else(|_| "default".into());
     let (machine, threads) = (page::machine(), options.threads);
     let (commit, start) = (page::commit(), Instant::now());
-    println!("{machine}; {threads} threads; malloc: {malloc}; commit {commit}");
+    println!("{machine}; {threads} threads; malloc: {malloc}; {}", commit.as_deref().unwrap_or("no commit"));
     memory::touch_free();
     let rounds = if options.quick { QUICK } else { 7 };
     let mut bench = Bench::new(peers, rounds, options.names.clone());
@@ -97,7 +97,7 @@ fn run(options: &Options) -> Report {
     loaders::run(&mut bench, folder.path());
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     println!("{minutes:.1} minutes");
-    Report { machine, threads, malloc, rounds, commit, minutes, rows: bench.rows }
+    Report { machine, threads, malloc, rounds, commit, minutes: Some(minutes), rows: bench.rows }
 }
 
 /// The same once more. Only the environment of a process can change its malloc; the peers inherit it.

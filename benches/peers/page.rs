@@ -13,10 +13,9 @@ pub(crate) struct Report {
     pub threads: usize,
     pub malloc: String,
     pub rounds: usize,
-    /// Of the sources.
-    pub commit: String,
-    /// How long the run took.
-    pub minutes: f64,
+    /// Of the sources, and how long the run took; older files do not say it.
+    pub commit: Option<String>,
+    pub minutes: Option<f64>,
     pub rows: Vec<Row>,
 }
 
@@ -57,9 +56,11 @@ impl Report {
 
     fn table(&self) -> String {
         let quick = if self.rounds <= QUICK { ", a quick run" } else { "" };
+        let commit = self.commit.as_ref().map(|commit| format!("; commit {commit}")).unwrap_or_default();
+        let minutes = self.minutes.map(|minutes| format!(", {minutes:.0} minutes")).unwrap_or_default();
         let mut out = format!(
-            "{}. Commit {}.\n{} threads; malloc: {}; medians of {} rounds{quick}, {:.0} minutes.\n\n",
-            self.machine, self.commit, self.threads, self.malloc, self.rounds, self.minutes
+            "{}{commit}.\n{} threads; malloc: {}; medians of {} rounds{quick}{minutes}.\n\n",
+            self.machine, self.threads, self.malloc, self.rounds
         );
         out += TITLES;
         for row in &self.rows {
@@ -98,10 +99,10 @@ fn megabytes(bytes: f64) -> String {
 }
 
 /// That of the working tree, and whether it has changes.
-pub(crate) fn commit() -> String {
-    let output = Command::new("git").args(["describe", "--always", "--dirty"]).output().ok();
-    let text = output.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-    if text.is_empty() { "unknown".into() } else { text.trim().into() }
+pub(crate) fn commit() -> Option<String> {
+    let output = Command::new("git").args(["describe", "--always", "--dirty"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (!text.trim().is_empty()).then(|| text.trim().into())
 }
 
 /// The processor, and how many of its cores there are.
