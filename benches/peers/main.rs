@@ -86,7 +86,9 @@ fn run(options: &Options) -> Report {
     let (machine, threads) = (page::machine(), options.threads);
     let (commit, start) = (page::commit(), Instant::now());
     println!("{machine}; {threads} threads; malloc: {malloc}; {}", commit.as_deref().unwrap_or("no commit"));
-    memory::touch_free();
+    if !options.quick {
+        memory::touch_free();
+    }
     let rounds = if options.quick { QUICK } else { 7 };
     let mut bench = Bench::new(peers, rounds, options.names.clone());
     moves::put(&mut bench, folder.path());
