@@ -86,9 +86,7 @@ fn run(options: &Options) -> Report {
     let (machine, threads) = (page::machine(), options.threads);
     let (commit, start) = (page::commit(), Instant::now());
     println!("{machine}; {threads} threads; malloc: {malloc}; {}", commit.as_deref().unwrap_or("no commit"));
-    if !options.quick {
-        memory::touch_free();
-    }
+    memory::touch_free();
     let rounds = if options.quick { QUICK } else { 7 };
     let mut bench = Bench::new(peers, rounds, options.names.clone());
     moves::put(&mut bench, folder.path());

@@ -123,9 +123,7 @@ impl Bench {
         let mut peers: Vec<Timed> = self.peers.of(name).into_iter().map(Timed::new).collect();
         let mut wrong = vec![];
         for peer in &mut peers {
-            if self.rounds > QUICK {
-                touch(FIRST);
-            }
+            touch(FIRST);
             peer.first = self.peers.first(name, &peer.name);
             if let Some(difference) = same.then(|| self.difference(name, &peer.name, &result)).flatten() {
                 wrong.push((peer.name.clone(), format!("{label}: {} has {difference}", peer.name)));
