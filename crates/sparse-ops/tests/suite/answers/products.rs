@@ -82,6 +82,10 @@ fn scaled_sums_and_their_gradients() {
             false => add_scaled(x, y, scale.reshape([1])),
         });
     }
+    // Other shapes are Burn's answer.
+    let [column, row] = [[4, 1], [1, 4]].map(|shape| waves::<2>(shape, &flex()));
+    let scale = Tensor::from_floats([1.5], &flex());
+    assert_eq!(read(add_scaled(column.clone(), row.clone(), scale)), read(column + row * 1.5));
 }
 
 /// The same for products that are added to rows: large ones in panels, small ones, and without terms or rows.
