@@ -112,5 +112,7 @@ pub(crate) fn machine() -> String {
     let (name, mhz) = (field("model name").unwrap_or("a processor"), field("cpu MHz").unwrap_or("unknown"));
     let sets = ["avx512f", "avx2"].into_iter().find(|set| text.contains(set)).unwrap_or("no AVX2");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{name}, {mhz} MHz, {cores} cores, {sets}")
+    // A virtual machine may not name its processor; these numbers do.
+    let [family, model] = ["cpu family", "model"].map(|name| field(name).unwrap_or("unknown"));
+    format!("{name}, family {family}, model {model}, {mhz} MHz, {cores} cores, {sets}")
 }

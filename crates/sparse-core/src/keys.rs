@@ -2,6 +2,7 @@
 //!
 //! The code that compares keys is compiled once per form of key. [`Keys`] does not depend on the index type.
 
+use crate::element::Ids;
 use crate::merge::steps;
 use crate::{Index, Plain, memory::zeroed, par};
 use core::cmp::Ordering;
@@ -34,8 +35,8 @@ pub(crate) trait Keys: Sync {
 /// Keys for lists of coordinates. Each list is given as one slice per dimension and its length; all have the same
 /// number of dimensions.
 ///
-/// One or two dimensions of 32 bits are packed when a key is read. Otherwise each element is packed in advance: into
-/// one `u64` or `u128` if the bits of the largest coordinates fit, else into several `u128`.
+/// One dimension is its own key, and two of 32 bits are packed when a key is read. Otherwise each element is packed in
+/// advance: into one `u64` or `u128` if the bits of the largest coordinates fit, else into several `u128`.
 pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys + 'a> {
     let dims = lists.first().map_or(0, |(list, _)| list.len());
     if let (1 | 2, Some(lists)) = (dims, narrow(lists)) {
@@ -43,6 +44,9 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
             1 => Box::new(lists.iter().map(|list| list[0]).collect::<Vec<_>>()),
             _ => Box::new(lists.iter().map(|list| (list[0], list[1])).collect::<Vec<_>>()),
         };
+    }
+    if let (1, Some(lists)) = (dims, wide(lists)) {
+        return Box::new(lists);
     }
     let bits: Vec<u32> = (0..dims)
         .map(|d| {
@@ -61,15 +65,15 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
     if bits.iter().sum::<u32>() <= u64::BITS {
         return Box::new(lists.iter().map(|&(list, n)| pack(list, n, &bits, |x| x as u64)).collect::<Vec<_>>());
     }
-    let wide = |d: &Range<usize>| -> Vec<Vec<u128>> {
+    let words_of = |d: &Range<usize>| -> Vec<Vec<u128>> {
         lists.iter().map(|&(list, n)| pack(&list[d.clone()], n, &bits[d.clone()], |x| x as u128)).collect()
     };
     if let [word] = &words[..] {
-        return Box::new(wide(word));
+        return Box::new(words_of(word));
     }
     let mut packed: Vec<Vec<Vec<u128>>> = lists.iter().map(|_| Vec::new()).collect();
     for word in &words {
-        packed.iter_mut().zip(wide(word)).for_each(|(list, word)| list.push(word));
+        packed.iter_mut().zip(words_of(word)).for_each(|(list, word)| list.push(word));
     }
     Box::new(packed)
 }
@@ -84,6 +88,15 @@ fn narrow<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Option<Vec<Vec<&'a [i3
         Cow::Owned(_) => None,
     };
     lists.iter().map(|(list, _)| list.iter().map(row).collect()).collect()
+}
+
+/// The first dimension of each list without a copy, if coordinates have 64 bits.
+fn wide<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Option<Vec<&'a [i64]>> {
+    let row = |row: &'a [I]| match I::list(row) {
+        Ids::I64(row) => Some(row),
+        Ids::I32(_) => None,
+    };
+    lists.iter().map(|(list, _)| row(list[0])).collect()
 }
 
 /// The largest coordinate, or 0.
@@ -134,6 +147,7 @@ macro_rules! list {
 
 list! {
     &[i32] => i32: |self, p| self[p];
+    &[i64] => i64: |self, p| self[p];
     (&[i32], &[i32]) => u64: |self, p| (self.0[p] as u64) << 32 | self.1[p] as u64;
     Vec<u64> => u64: |self, p| self[p];
     Vec<u128> => u128: |self, p| self[p];
@@ -199,6 +213,7 @@ impl<L: List> Keys for Vec<L> {
 
     fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run])) {
         const SOME: usize = 64;
+        const SHORT: usize = 8;
         let mut runs = Vec::with_capacity(SOME + self.len());
         // Key, list, position and end of each list that is not finished. A scan finds the smallest key: there are few
         // lists, and one scan serves all lists that share the key.
@@ -217,9 +232,17 @@ impl<L: List> Keys for Vec<L> {
             for (key, l, at, end) in &mut heads {
                 if *key == min {
                     let (list, start) = (&self[*l], *at);
-                    *at += 1;
-                    while *at < *end && list.key(*at) == min {
-                        *at += 1;
+                    // In sorted keys the equal ones come first. To count them in some keys is no branch on the length
+                    // of a run, which differs from one to the next.
+                    loop {
+                        let some = SHORT.min(*end - *at);
+                        let equal = |k: usize| usize::from(list.key(*at + k) == min);
+                        let count: usize =
+                            if some == SHORT { (0..SHORT).map(equal).sum() } else { (0..some).map(equal).sum() };
+                        *at += count;
+                        if count < SHORT {
+                            break;
+                        }
                     }
                     runs.push((*l, start..*at));
                     if *at < *end { *key = list.key(*at) } else { ended = true }

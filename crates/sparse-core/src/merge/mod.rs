@@ -13,6 +13,7 @@
 
 mod coo;
 mod csr;
+mod expand;
 pub(crate) mod steps;
 #[cfg(target_arch = "x86_64")]
 mod window;

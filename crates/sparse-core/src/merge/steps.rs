@@ -1,14 +1,18 @@
 //! The steps of a merge of two sorted lists. A step tells, for one element of the union, which operands have it.
 //!
 //! Keys are compared only once, to find the steps. A step is one byte. Maps, coordinates and values then follow from
-//! the steps and the positions in both lists. Their loops need no keys, no rows and no branches that depend on the
-//! data.
+//! the steps and the positions in both lists, eight at a time. Their loops need no keys, no rows and no branches that
+//! depend on the data.
 
 use super::assert_fits;
+use super::expand::{Expand, Mask, Portable, WORD, window};
 use crate::memory::{Scratch, unwritten};
 use crate::{Index, Plain, par};
 use core::hint::select_unpredictable;
 use core::ops::Range;
+use pulp::NullaryFnOnce;
+#[cfg(target_arch = "x86_64")]
+use pulp::x86::V3;
 
 /// The first operand has the element.
 pub(super) const A: u8 = 1;
@@ -176,7 +180,7 @@ impl Steps {
         par::each(par::split_rows(&mut [&mut indices], nnz, &lens), &|k, rows| {
             let piece = &self.pieces[k];
             for (d, out) in rows.into_iter().enumerate() {
-                fill(self.of(piece), out, &mut Either::new(&a[d][piece.a.clone()], &b[d][piece.b.clone()]));
+                fill(self.of(piece), out, &mut Either { a: &a[d][piece.a.clone()], b: &b[d][piece.b.clone()] });
             }
         });
         indices
@@ -199,7 +203,7 @@ impl Steps {
                     fill(steps, map_a, &mut Positions { at: piece.a.start, side: A, missing: end_a });
                     fill(steps, map_b, &mut Positions { at: piece.b.start, side: B, missing: end_b });
                     for (d, out) in rows.iter_mut().enumerate() {
-                        fill(steps, out, &mut Either::new(&a[d][piece.a.clone()], &b[d][piece.b.clone()]));
+                        fill(steps, out, &mut Either { a: &a[d][piece.a.clone()], b: &b[d][piece.b.clone()] });
                     }
                 }
                 Keep::Common => {
@@ -265,38 +269,55 @@ impl Piece {
     }
 }
 
-/// Steps that are looked at together. Long runs of one operand are copied by as many elements.
-const WORD: usize = 8;
+/// Long runs of one operand are copied by as many elements as are looked at together.
 const WORD_A: u64 = u64::from_ne_bytes([A; WORD]);
 const WORD_B: u64 = u64::from_ne_bytes([B; WORD]);
 
-/// What follows from the steps, element by element.
+/// What follows from the steps, some elements at a time.
 trait Follow<T> {
-    /// The next element.
-    fn one(&mut self, step: u8) -> T;
+    /// The next elements. Where there is no step, anything.
+    fn word(&mut self, expand: impl Expand, steps: u64) -> [T; WORD];
     /// The next elements, all of which only one operand has.
     fn run(&mut self, step: u8) -> [T; WORD];
 }
 
 /// Writes an element for each step.
-#[inline(always)]
-fn fill<T>(steps: &[u8], out: &mut [T], from: &mut impl Follow<T>) {
-    let (words, rest) = steps.as_chunks();
-    let (runs, out) = out.as_chunks_mut();
-    for (run, word) in runs.iter_mut().zip(words) {
-        match u64::from_ne_bytes(*word) {
-            WORD_A => *run = from.run(A),
-            WORD_B => *run = from.run(B),
-            _ => each(word, run, from),
-        }
+fn fill<T: Plain>(steps: &[u8], out: &mut [T], from: &mut impl Follow<T>) {
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == size_of::<u32>()
+        && let Some(simd) = V3::try_new()
+    {
+        return simd.vectorize(Fill { expand: simd, steps, out, from });
     }
-    each(rest, out, from);
+    Fill { expand: Portable, steps, out, from }.call()
 }
 
-#[inline(always)]
-fn each<T>(steps: &[u8], out: &mut [T], from: &mut impl Follow<T>) {
-    for (out, step) in out.iter_mut().zip(steps) {
-        *out = from.one(*step);
+struct Fill<'a, E, T, F> {
+    expand: E,
+    steps: &'a [u8],
+    out: &'a mut [T],
+    from: &'a mut F,
+}
+
+impl<E: Expand, T: Plain, F: Follow<T>> NullaryFnOnce for Fill<'_, E, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { expand, steps, out, from } = self;
+        let (words, rest) = steps.as_chunks();
+        let (runs, end) = out.as_chunks_mut();
+        for (run, word) in runs.iter_mut().zip(words) {
+            *run = match u64::from_le_bytes(*word) {
+                WORD_A => from.run(A),
+                WORD_B => from.run(B),
+                word => from.word(expand, word),
+            }
+        }
+        if !rest.is_empty() {
+            let last = from.word(expand, u64::from_le_bytes(window(rest)));
+            end.copy_from_slice(&last[..rest.len()]);
+        }
     }
 }
 
@@ -304,32 +325,30 @@ fn each<T>(steps: &[u8], out: &mut [T], from: &mut impl Follow<T>) {
 struct Either<'a, I> {
     a: &'a [I],
     b: &'a [I],
-    p: usize,
-    q: usize,
-}
-
-impl<'a, I> Either<'a, I> {
-    fn new(a: &'a [I], b: &'a [I]) -> Self {
-        Self { a, b, p: 0, q: 0 }
-    }
 }
 
 impl<I: Index> Follow<I> for Either<'_, I> {
     #[inline(always)]
-    fn one(&mut self, step: u8) -> I {
-        let (list, k) = select_unpredictable(step & A != 0, (self.a, self.p), (self.b, self.q));
-        self.p += usize::from(step & A);
-        self.q += usize::from(step >> 1);
-        list[k]
+    fn word(&mut self, expand: impl Expand, steps: u64) -> [I; WORD] {
+        let [in_a, in_b] = Mask::of(steps);
+        let (a, b) = (window(self.a), window(self.b));
+        self.a = &self.a[in_a.count()..];
+        self.b = &self.b[in_b.count()..];
+        expand.expand(a, in_a, expand.expand(b, in_b, b))
     }
 
     #[inline(always)]
     fn run(&mut self, step: u8) -> [I; WORD] {
-        let (list, at) = if step == A { (self.a, &mut self.p) } else { (self.b, &mut self.q) };
-        let run = core::array::from_fn(|k| list[*at..*at + WORD][k]);
-        *at += WORD;
-        run
+        next(if step == A { &mut self.a } else { &mut self.b })
     }
+}
+
+/// The first elements of a list, which loses them.
+#[inline(always)]
+fn next<T: Copy>(list: &mut &[T]) -> [T; WORD] {
+    let (run, rest) = list.split_first_chunk().expect("an element for each step");
+    *list = rest;
+    *run
 }
 
 /// The position of each element in the operand `side`, or `missing`.
@@ -339,13 +358,20 @@ struct Positions<I> {
     missing: I,
 }
 
+impl<I: Index> Positions<I> {
+    #[inline(always)]
+    fn next(&self) -> [I; WORD] {
+        core::array::from_fn(|k| I::from_usize(self.at + k))
+    }
+}
+
 impl<I: Index> Follow<I> for Positions<I> {
     #[inline(always)]
-    fn one(&mut self, step: u8) -> I {
-        let has = step & self.side != 0;
-        let position = select_unpredictable(has, I::from_usize(self.at), self.missing);
-        self.at += usize::from(has);
-        position
+    fn word(&mut self, expand: impl Expand, steps: u64) -> [I; WORD] {
+        let own = Mask::of(steps)[usize::from(self.side == B)];
+        let positions = expand.expand(self.next(), own, [self.missing; WORD]);
+        self.at += own.count();
+        positions
     }
 
     #[inline(always)]
@@ -353,7 +379,7 @@ impl<I: Index> Follow<I> for Positions<I> {
         if step != self.side {
             return [self.missing; WORD];
         }
-        let run = core::array::from_fn(|k| I::from_usize(self.at + k));
+        let run = self.next();
         self.at += WORD;
         run
     }
@@ -368,21 +394,16 @@ struct Values<'a, T> {
 
 impl<T: Plain> Follow<T> for Values<'_, T> {
     #[inline(always)]
-    fn one(&mut self, step: u8) -> T {
-        let has = step & self.side != 0;
-        let value = select_unpredictable(has, self.list.first().copied().unwrap_or(self.fill), self.fill);
-        self.list = &self.list[usize::from(has)..];
-        value
+    fn word(&mut self, expand: impl Expand, steps: u64) -> [T; WORD] {
+        let own = Mask::of(steps)[usize::from(self.side == B)];
+        let values = expand.expand(window(self.list), own, [self.fill; WORD]);
+        self.list = &self.list[own.count()..];
+        values
     }
 
     #[inline(always)]
     fn run(&mut self, step: u8) -> [T; WORD] {
-        if step != self.side {
-            return [self.fill; WORD];
-        }
-        let (run, rest) = self.list.split_first_chunk().expect("an element for each step");
-        self.list = rest;
-        *run
+        if step == self.side { next(&mut self.list) } else { [self.fill; WORD] }
     }
 }
 

@@ -151,15 +151,15 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
 
 impl<X, V: Copy, F: Step<X, V>> Visit<'_, X, V, F> {
     fn each_block<I: Index>(&mut self, walk: &Walk, ids: &[I]) {
-        let width = walk.columns.len();
-        let (values, own, stride, step) = (self.values, &mut *self.cells, self.stride, *self.step);
-        walk.each_block(ids, |entries, cell, first, k| {
+        let (values, stride, step) = (self.values, self.stride, *self.step);
+        let fetch = |own: &&mut [X], cells: &[usize; BLOCK], first| {
+            cells.iter().for_each(|&cell| prefetch(own, cell));
             prefetch_block(values, first + AHEAD * stride);
-            let values = &values[first..][..BLOCK];
-            for i in 0..BLOCK {
-                let at = walk.destination(entries[i]).wrapping_mul(width).wrapping_add(cell + i);
-                if let Some(cell) = own.get_mut(at) {
-                    step.step(cell, values[i], k);
+        };
+        walk.each_block(ids, &mut &mut *self.cells, fetch, |own, cells, first, k| {
+            for (&cell, &value) in cells.iter().zip(&values[first..][..BLOCK]) {
+                if let Some(cell) = own.get_mut(cell) {
+                    step.step(cell, value, k);
                 }
             }
         });

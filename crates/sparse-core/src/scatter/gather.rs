@@ -177,15 +177,16 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O
 
 impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
     fn each_block<I: Index>(&mut self, walk: &Walk, ids: &[I]) {
-        let width = walk.columns.len();
-        let Self { values, out, stride, first: step, f, .. } = self;
-        walk.each_block(ids, |entries, cell, first, k| {
-            prefetch_block(values, first + AHEAD * *stride);
-            prefetch_block(out, first + AHEAD * *stride);
+        let Self { cells: own, values, stride, first: step, f, .. } = *self;
+        let fetch = |out: &&mut [O], cells: &[usize; BLOCK], first| {
+            cells.iter().for_each(|&cell| prefetch(own, cell));
+            prefetch_block(values, first + AHEAD * stride);
+            prefetch_block(out, first + AHEAD * stride);
+        };
+        walk.each_block(ids, &mut &mut *self.out, fetch, |out, cells, first, k| {
             let (values, out) = (&values[first..][..BLOCK], &mut out[first..][..BLOCK]);
-            for i in 0..BLOCK {
-                let at = walk.destination(entries[i]).wrapping_mul(width).wrapping_add(cell + i);
-                f(at, &mut out[i], values[i], *step + k);
+            for ((&cell, out), &value) in cells.iter().zip(out).zip(values) {
+                f(cell, out, value, step + k);
             }
         });
     }

@@ -27,6 +27,9 @@ pub(super) const AHEAD: usize = 8;
 /// Columns of a block. Loops over a block are unrolled.
 pub(super) const BLOCK: usize = 8;
 
+/// How many blocks before it is visited a block's cells are found and prefetched.
+const FOUND: usize = 4;
+
 /// The cell of a value whose destination is not part of the walk: larger than the length of any slice.
 const ELSEWHERE: usize = usize::MAX;
 
@@ -102,18 +105,43 @@ impl Walk {
         self.columns.len().is_multiple_of(BLOCK) && self.inner > 1
     }
 
-    /// Calls `visit(entries, cell, first, k)` for each block of [`BLOCK`] values that each have their own index: the
-    /// index entries, the cell of the first column and destination 0, the position of the first value, its step.
-    /// Prefetches the index.
+    /// Calls `visit(state, cells, first, k)` for each block of [`BLOCK`] values that each have their own index: their
+    /// cells, the position of the first value, its step. The cell of a value that is not part of the walk is larger
+    /// than any of the walk. Some blocks before that it calls `fetch(state, cells, first)`. Prefetches the index.
     #[inline(always)]
-    pub(super) fn each_block<I: Index>(&self, ids: &[I], mut visit: impl FnMut(&[I; BLOCK], usize, usize, usize)) {
+    pub(super) fn each_block<I: Index, S>(
+        &self,
+        ids: &[I],
+        state: &mut S,
+        fetch: impl Fn(&S, &[usize; BLOCK], usize),
+        mut visit: impl FnMut(&mut S, &[usize; BLOCK], usize, usize),
+    ) {
         let width = self.columns.len();
-        for k in 0..self.count {
-            let row = k * self.inner + self.columns.start;
-            for column in (0..width).step_by(BLOCK) {
-                prefetch_block(ids, row + column + AHEAD * self.inner);
-                let Some(entries) = ids[row + column..].first_chunk() else { return };
-                visit(entries, self.base + column, row + column, k);
+        let blocks = width / BLOCK;
+        let mut found = [([0; BLOCK], 0); FOUND];
+        let (mut next, mut done) = ((0, 0), (0, 0));
+        let step = |(k, block): &mut (usize, usize)| {
+            *block += 1;
+            if *block == blocks {
+                (*k, *block) = (*k + 1, 0);
+            }
+        };
+        let total = self.count * blocks;
+        for at in 0..total + FOUND {
+            let found = &mut found[at % FOUND];
+            if at >= FOUND {
+                visit(state, &found.0, found.1, done.0);
+                step(&mut done);
+            }
+            if at < total {
+                let column = next.1 * BLOCK;
+                let first = next.0 * self.inner + self.columns.start + column;
+                prefetch_block(ids, first + AHEAD * self.inner);
+                let entries: &[I; BLOCK] = ids[first..].first_chunk().expect("an entry for each value");
+                let cell = |i| self.destination(entries[i]).wrapping_mul(width).wrapping_add(self.base + column + i);
+                *found = (core::array::from_fn(cell), first);
+                fetch(state, &found.0, first);
+                step(&mut next);
             }
         }
     }
@@ -121,7 +149,7 @@ impl Walk {
     /// The destination of an index entry, counted from the first one of the walk. That of another destination, or of
     /// an entry that is out of range, is larger than the number of destinations.
     #[inline(always)]
-    pub(super) fn destination<I: Index>(&self, id: I) -> usize {
+    fn destination<I: Index>(&self, id: I) -> usize {
         let j = id.to_i64();
         let from_end = self.len as i64 & j >> (i64::BITS - 1);
         (j.wrapping_add(from_end) as usize).wrapping_sub(self.rows.start)

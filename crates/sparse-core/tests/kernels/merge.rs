@@ -40,6 +40,11 @@ fn check_csr(rows: usize, a: &BTreeSet<(usize, i32)>, b: &BTreeSet<(usize, i32)>
         let (ptr, col, val) = union_apply_csr(op, &ap, &ac, &av, 0.0, &bp, &bc, &bv, -1.0);
         let merged = union_csr(&ap, &ac, &bp, &bc);
         assert_eq!((&ptr, &col), (&merged.row_ptr, &merged.col_idx));
+        let narrow = |list: &[f64]| list.iter().map(|&x| x as f32).collect::<Vec<_>>();
+        let (_, _, short) = union_apply_csr(op, &ap, &ac, &narrow(&av), 0.0, &bp, &bc, &narrow(&bv), -1.0);
+        // A quotient that is rounded twice is the same number, because f64 has more than twice as many digits.
+        let bits = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&short), bits(&narrow(&val)), "{op:?}");
         let (at_a, at_b) = (positions(a), positions(b));
         assert_eq!(val.len(), col.len());
         for ((key, v), k) in (a | b).iter().zip(val).zip(0..) {

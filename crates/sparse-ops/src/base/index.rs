@@ -30,6 +30,15 @@ pub fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Ten
     }
 }
 
+/// A checked index of single values, with 32 bits where it is long. A pass reads it once for each group of columns, so
+/// a copy on whole cache lines pays. Where an index of 64 bits lies between them, 16 columns are on three lines, and
+/// that takes twice as long as two.
+pub(crate) fn short_index<const D: usize>(index: Tensor<D, Int>, size: usize) -> Tensor<D, Int> {
+    const LONG: usize = 1 << 20;
+    let long = index.shape().num_elements() >= LONG && !is_gpu(&index.device());
+    if long && sparse_burn::index_dtype_for(size) == DType::I32 { index_tensor(index, DType::I32) } else { index }
+}
+
 /// The integers in another dtype. Without autodiff association on a remote device: its server has no cast in Burn 0.22.
 pub(crate) fn cast_integers<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     match is_remote(&tensor.device()) {

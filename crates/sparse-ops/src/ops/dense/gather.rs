@@ -3,7 +3,7 @@
 use crate::base::checks::{as_axes, resolve_axis, same_device, same_elements};
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
-use crate::base::index::{cast_integers, signed};
+use crate::base::index::{cast_integers, short_index, signed};
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::kernel::{self, Put};
 use crate::ops::dense::put_along_axis::{PutValues, check_reduction, put, repeated, target};
@@ -268,7 +268,7 @@ fn checked_index<const D: usize, K: Kind>(
     same_device(op, &x.device(), &index.device())?;
     let index = signed(index);
     kernel::check_indices(op, axis, shape[axis], &index)?;
-    Ok(index)
+    Ok(short_index(index, shape[axis]))
 }
 
 fn check_source<const D: usize, K: Kind>(

@@ -2,6 +2,7 @@
 
 use crate::base::checks::{resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
+use crate::base::index::{short_index, signed};
 use crate::base::kind::{Kind, as_float, associate, dtype_name, from_float};
 use crate::kernel::{self, Put, Record};
 use crate::tensor::fill::Fill;
@@ -106,10 +107,11 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     };
     same_elements(OP, &arr, &values)?;
     same_device(OP, &arr.device(), &indices.device())?;
-    let indices = crate::base::index::signed(indices);
+    let indices = signed(indices);
     kernel::check_indices(OP, axis, shape[axis], &indices)?;
     let along_axis = (0..D).all(|dim| dim == axis || given[dim] == 1);
     let target = target(shape, axis, full[axis], along_axis);
+    let indices = if along_axis { indices } else { short_index(indices, shape[axis]) };
     let indices = if along_axis || given == full { indices } else { indices.expand(Shape::from(full)) };
     Ok(put(arr, indices, values, target, reduce, include_self))
 }

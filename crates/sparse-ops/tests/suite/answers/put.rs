@@ -119,3 +119,19 @@ fn gradients_of_the_array_alone() {
         near(x.grad(&grads).unwrap(), want);
     }
 }
+
+/// A long index of 64 bits is read as one of 32 bits.
+#[test]
+fn long_indices_of_both_dtypes_name_the_same_places() {
+    let (rows, columns, len) = (1 << 15, 32, 1000);
+    let index: Vec<i64> = (0..rows * columns).map(|k| k * 7919 % (2 * len) - len).collect();
+    let index =
+        Tensor::<2, Int>::from_data(TensorData::new(index, [rows as usize, columns as usize]), (&flex(), DType::I64));
+    let values = Tensor::<1, Int>::arange(0..rows * columns, &flex()).float().reshape([rows, columns]);
+    let answers = |index: Tensor<2, Int>| {
+        let zeros = Tensor::<2>::zeros([len, columns], &flex());
+        let sums = ops::put_along_axis(zeros, index.clone(), values.clone(), 0, Reduce::Add, true);
+        (ops::gather(sums.clone(), 0, index).into_data(), sums.into_data())
+    };
+    assert_eq!(answers(index.clone()), answers(index.cast(IntDType::I32)));
+}
