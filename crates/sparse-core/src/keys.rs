@@ -45,7 +45,9 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
             _ => Box::new(lists.iter().map(|list| (list[0], list[1])).collect::<Vec<_>>()),
         };
     }
-    if let (1, Some(lists)) = (dims, wide(lists)) {
+    if dims == 1
+        && let Some(lists) = wide(lists)
+    {
         return Box::new(lists);
     }
     let bits: Vec<u32> = (0..dims)
