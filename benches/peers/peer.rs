@@ -44,12 +44,16 @@ impl Peers {
         self.0.iter_mut().flat_map(|process| process.of(name)).collect()
     }
 
-    /// Milliseconds of the first call, with what was planned ahead.
-    pub(crate) fn first(&mut self, name: &str, peer: &str) -> f64 {
-        self.numbers(name, peer, "first")[0] * 1e3
+    /// Milliseconds of the plan, if there is one, and of the first call.
+    pub(crate) fn first(&mut self, name: &str, peer: &str) -> [f64; 2] {
+        match self.numbers(name, peer, "first")[..] {
+            [plan, call] => [plan * 1e3, call * 1e3],
+            [call] => [0.0, call * 1e3],
+            _ => panic!("one number or two"),
+        }
     }
 
-    /// The sum of each result.
+    /// The sum of each result of the call before.
     pub(crate) fn sums(&mut self, name: &str, peer: &str) -> Vec<f64> {
         self.numbers(name, peer, "check")
     }

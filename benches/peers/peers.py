@@ -2,8 +2,8 @@
 
 Reads one request a line:
 - `name|peers`: answers with the libraries that have this work;
-- `name|peer|first`: seconds of the first call, with those of its plan;
-- `name|peer|check`: the sums that the results must share;
+- `name|peer|first`: seconds of the plan, and of the first call;
+- `name|peer|check`: the sums that the results of the last call must share;
 - `name|peer|time`: seconds of a call, and bytes of memory that it needed at most beyond those before;
 - `name|peer|warm`: the same after a call that is not timed.
 """
@@ -605,6 +605,9 @@ for line in sys.stdin:
         # All peers of a work keep their inputs until the next one.
         runs[peer] = WORK[name][peer]()
     run = runs[peer]
+    if what == "check":
+        print(" ".join(repr(float(np.asarray(r, dtype=np.float64).sum())) for r in results), flush=True)
+        continue
     if what == "warm":
         run()
     results = None  # What the last call left is not freed inside the timing.
@@ -614,9 +617,7 @@ for line in sys.stdin:
     start = time.perf_counter()
     results = run()
     seconds = time.perf_counter() - start
-    if what == "check":
-        print(" ".join(repr(float(np.asarray(r, dtype=np.float64).sum())) for r in results), flush=True)
-    elif what == "first":
-        print(getattr(run, "planning", 0) + seconds, flush=True)
+    if what == "first":
+        print(getattr(run, "planning", 0), seconds, flush=True)
     else:
         print(seconds, max(0, resident("VmHWM") - before), flush=True)

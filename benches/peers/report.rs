@@ -123,8 +123,10 @@ impl Bench {
         let mut peers: Vec<Timed> = self.peers.of(name).into_iter().map(Timed::new).collect();
         let mut wrong = vec![];
         for peer in &mut peers {
-            touch(FIRST);
-            peer.first = self.peers.first(name, &peer.name);
+            if self.rounds > QUICK {
+                touch(FIRST);
+            }
+            [peer.plan, peer.first] = self.peers.first(name, &peer.name);
             if let Some(difference) = same.then(|| self.difference(name, &peer.name, &result)).flatten() {
                 wrong.push((peer.name.clone(), format!("{label}: {} has {difference}", peer.name)));
             }
@@ -142,10 +144,12 @@ impl Bench {
             let waiting = Instant::now();
             let longest = if self.rounds <= QUICK { 220 } else { 300 };
             let wait = Duration::from_millis(if peers.is_empty() { 0 } else { longest });
-            while waiting.elapsed() < wait {
+            loop {
                 drop(run());
+                if waiting.elapsed() >= wait {
+                    break;
+                }
             }
-            drop(run());
             own.push(timed(&run).0);
             let mut bare = || loops.iter_mut().map(Loop::run).sum::<f64>();
             let warming = Instant::now();
@@ -183,6 +187,7 @@ impl Bench {
 /// The times of a peer.
 struct Timed {
     name: String,
+    plan: f64,
     first: f64,
     times: Vec<f64>,
     memory: f64,
@@ -190,17 +195,18 @@ struct Timed {
 
 impl Timed {
     fn new(name: String) -> Self {
-        Self { name, first: 0.0, times: vec![], memory: 0.0 }
+        Self { name, plan: 0.0, first: 0.0, times: vec![], memory: 0.0 }
     }
 
     fn time(&mut self, peers: &mut Peers, name: &str, rounds: usize) {
-        // With few rounds a slow peer runs once: what differs is small beside its time.
+        // With few rounds the first call of a slow peer is all: what differs is small beside its time.
         let quick = rounds <= QUICK;
-        let slow = if quick { 500.0 } else { 1000.0 };
-        if quick && self.times.first().is_some_and(|time| *time > slow) {
+        let slow = self.first >= if quick { 500.0 } else { 1000.0 };
+        if quick && slow {
+            self.times = vec![self.first];
             return;
         }
-        let Answer { seconds, peak } = peers.time(name, &self.name, self.first < slow);
+        let Answer { seconds, peak } = peers.time(name, &self.name, !slow);
         self.times.push(seconds * 1e3);
         self.memory = self.memory.max(peak / 1e6);
     }
@@ -209,7 +215,8 @@ impl Timed {
         let mut ratios: Vec<f64> = own.iter().zip(&self.times).map(|(own, other)| other / own).collect();
         ratios.sort_by(f64::total_cmp);
         let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
-        Beside { name: self.name, ms: median(&self.times), first: self.first, least, most, memory: self.memory }
+        let (ms, first) = (median(&self.times), self.plan + self.first);
+        Beside { name: self.name, ms, first, least, most, memory: self.memory }
     }
 }
 
