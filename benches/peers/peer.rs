@@ -46,14 +46,11 @@ impl Peers {
 
     /// Milliseconds of the plan, if there is one, and of the first call.
     pub(crate) fn first(&mut self, name: &str, peer: &str) -> [f64; 2] {
-        match self.numbers(name, peer, "first")[..] {
-            [plan, call] => [plan * 1e3, call * 1e3],
-            [call] => [0.0, call * 1e3],
-            _ => panic!("one number or two"),
-        }
+        let [plan, call] = self.numbers(name, peer, "first")[..] else { panic!("two numbers") };
+        [plan * 1e3, call * 1e3]
     }
 
-    /// The sum of each result of the call before.
+    /// The sum of each result; of Python that of the call before.
     pub(crate) fn sums(&mut self, name: &str, peer: &str) -> Vec<f64> {
         self.numbers(name, peer, "check")
     }

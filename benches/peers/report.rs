@@ -123,9 +123,7 @@ impl Bench {
         let mut peers: Vec<Timed> = self.peers.of(name).into_iter().map(Timed::new).collect();
         let mut wrong = vec![];
         for peer in &mut peers {
-            if self.rounds > QUICK {
-                touch(FIRST);
-            }
+            touch(FIRST);
             [peer.plan, peer.first] = self.peers.first(name, &peer.name);
             if let Some(difference) = same.then(|| self.difference(name, &peer.name, &result)).flatten() {
                 wrong.push((peer.name.clone(), format!("{label}: {} has {difference}", peer.name)));
@@ -199,11 +197,10 @@ impl Timed {
     }
 
     fn time(&mut self, peers: &mut Peers, name: &str, rounds: usize) {
-        // With few rounds the first call of a slow peer is all: what differs is small beside its time.
+        // With few rounds a slow peer runs once: what differs is small beside its time.
         let quick = rounds <= QUICK;
         let slow = self.first >= if quick { 500.0 } else { 1000.0 };
-        if quick && slow {
-            self.times = vec![self.first];
+        if quick && slow && !self.times.is_empty() {
             return;
         }
         let Answer { seconds, peak } = peers.time(name, &self.name, !slow);

@@ -31,19 +31,26 @@ pub(crate) fn bytes(file: &str, field: &str) -> f64 {
 #[allow(dead_code, reason = "not every benchmark times first calls")]
 pub(crate) fn touch_free() {
     let free = bytes("/proc/meminfo", "MemAvailable") as usize;
-    touch(free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3);
+    touch_huge(free.min(sparse_core::system_memory().unwrap_or(0)) / 4 * 3);
 }
 
 /// Writes once to so many bytes of new memory in small pages, then in huge ones: what was freed may have gone back to
 /// the host since, whole huge pages first.
+#[allow(dead_code, reason = "not every benchmark times first calls")]
 pub(crate) fn touch(bytes: usize) {
-    const PAGE: usize = 4096;
-    let touched = |mut pages: Vec<u8>| {
-        pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
-        std::hint::black_box(pages)
-    };
-    drop(touched(vec![0; bytes]));
-    drop(touched(sparse_core::zeroed(bytes)));
+    write_to_pages(vec![0; bytes]);
+    touch_huge(bytes);
+}
+
+/// The same in huge pages only.
+fn touch_huge(bytes: usize) {
+    write_to_pages(sparse_core::zeroed(bytes));
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     malloc_trim(0);
+}
+
+fn write_to_pages(mut pages: Vec<u8>) {
+    const PAGE: usize = 4096;
+    pages.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
+    std::hint::black_box(pages);
 }

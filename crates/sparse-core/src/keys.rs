@@ -7,7 +7,6 @@ use crate::merge::steps;
 use crate::{Index, Plain, memory::zeroed, par};
 use core::cmp::Ordering;
 use core::ops::{BitOr, Range, Shl};
-use std::borrow::Cow;
 
 /// Splits row-major coordinates `[dims, nnz]` into one slice per dimension.
 pub(crate) fn rows<I>(indices: &[I], dims: usize, nnz: usize) -> Vec<&[I]> {
@@ -82,12 +81,9 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
 
 /// The lists without a copy, if their coordinates have 32 bits.
 fn narrow<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Option<Vec<Vec<&'a [i32]>>> {
-    if I::MAX > i32::MAX as usize {
-        return None;
-    }
-    let row = |row: &&'a [I]| match I::narrow(row) {
-        Cow::Borrowed(row) => Some(row),
-        Cow::Owned(_) => None,
+    let row = |row: &&'a [I]| match I::list(row) {
+        Ids::I32(row) => Some(row),
+        Ids::I64(_) => None,
     };
     lists.iter().map(|(list, _)| list.iter().map(row).collect()).collect()
 }
@@ -129,6 +125,8 @@ trait List: Sync {
     type Key<'a>: Ord + Copy
     where
         Self: 'a;
+    /// How many keys are compared at once: one where a comparison takes long.
+    const TOGETHER: usize = if size_of::<Self::Key<'_>>() > size_of::<u64>() { 1 } else { 8 };
     fn key(&self, p: usize) -> Self::Key<'_>;
 }
 
@@ -215,7 +213,7 @@ impl<L: List> Keys for Vec<L> {
 
     fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run])) {
         const SOME: usize = 64;
-        const SHORT: usize = 8;
+        let short = L::TOGETHER;
         let mut runs = Vec::with_capacity(SOME + self.len());
         // Key, list, position and end of each list that is not finished. A scan finds the smallest key: there are few
         // lists, and one scan serves all lists that share the key.
@@ -234,15 +232,14 @@ impl<L: List> Keys for Vec<L> {
             for (key, l, at, end) in &mut heads {
                 if *key == min {
                     let (list, start) = (&self[*l], *at);
-                    // In sorted keys the equal ones come first. To count them in some keys is no branch on the length
-                    // of a run, which differs from one to the next.
+                    // Equal keys are adjacent. Counting them among eight keys has no branch on the length of a run.
                     loop {
-                        let some = SHORT.min(*end - *at);
+                        let some = short.min(*end - *at);
                         let equal = |k: usize| usize::from(list.key(*at + k) == min);
                         let count: usize =
-                            if some == SHORT { (0..SHORT).map(equal).sum() } else { (0..some).map(equal).sum() };
+                            if some == short { (0..short).map(equal).sum() } else { (0..some).map(equal).sum() };
                         *at += count;
-                        if count < SHORT {
+                        if count < short {
                             break;
                         }
                     }

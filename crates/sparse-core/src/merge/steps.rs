@@ -5,7 +5,7 @@
 //! depend on the data.
 
 use super::assert_fits;
-use super::expand::{Expand, Mask, Portable, WORD, window};
+use super::expand::{Expand, Mask, Portable, WORD, head};
 use crate::memory::{Scratch, unwritten};
 use crate::{Index, Plain, par};
 use core::hint::select_unpredictable;
@@ -269,7 +269,7 @@ impl Piece {
     }
 }
 
-/// Long runs of one operand are copied by as many elements as are looked at together.
+/// Steps of elements that only one operand has: these are copied as they are.
 const WORD_A: u64 = u64::from_ne_bytes([A; WORD]);
 const WORD_B: u64 = u64::from_ne_bytes([B; WORD]);
 
@@ -315,7 +315,7 @@ impl<E: Expand, T: Plain, F: Follow<T>> NullaryFnOnce for Fill<'_, E, T, F> {
             }
         }
         if !rest.is_empty() {
-            let last = from.word(expand, u64::from_le_bytes(window(rest)));
+            let last = from.word(expand, u64::from_le_bytes(head(rest)));
             end.copy_from_slice(&last[..rest.len()]);
         }
     }
@@ -330,10 +330,11 @@ struct Either<'a, I> {
 impl<I: Index> Follow<I> for Either<'_, I> {
     #[inline(always)]
     fn word(&mut self, expand: impl Expand, steps: u64) -> [I; WORD] {
-        let [in_a, in_b] = Mask::of(steps);
-        let (a, b) = (window(self.a), window(self.b));
+        let [in_a, in_b] = [A, B].map(|side| Mask::of(steps, side));
+        let (a, b) = (head(self.a), head(self.b));
         self.a = &self.a[in_a.count()..];
         self.b = &self.b[in_b.count()..];
+        // An element of both is that of `a`.
         expand.expand(a, in_a, expand.expand(b, in_b, b))
     }
 
@@ -361,14 +362,15 @@ struct Positions<I> {
 impl<I: Index> Positions<I> {
     #[inline(always)]
     fn next(&self) -> [I; WORD] {
-        core::array::from_fn(|k| I::from_usize(self.at + k))
+        // Those behind the end of the operand are not used, and may wrap.
+        core::array::from_fn(|k| I::from_i64((self.at + k) as i64))
     }
 }
 
 impl<I: Index> Follow<I> for Positions<I> {
     #[inline(always)]
     fn word(&mut self, expand: impl Expand, steps: u64) -> [I; WORD] {
-        let own = Mask::of(steps)[usize::from(self.side == B)];
+        let own = Mask::of(steps, self.side);
         let positions = expand.expand(self.next(), own, [self.missing; WORD]);
         self.at += own.count();
         positions
@@ -395,8 +397,8 @@ struct Values<'a, T> {
 impl<T: Plain> Follow<T> for Values<'_, T> {
     #[inline(always)]
     fn word(&mut self, expand: impl Expand, steps: u64) -> [T; WORD] {
-        let own = Mask::of(steps)[usize::from(self.side == B)];
-        let values = expand.expand(window(self.list), own, [self.fill; WORD]);
+        let own = Mask::of(steps, self.side);
+        let values = expand.expand(head(self.list), own, [self.fill; WORD]);
         self.list = &self.list[own.count()..];
         values
     }

@@ -4,6 +4,7 @@
 //! elements go through a sorting network (Batcher, "Sorting networks and their applications", 1968) in registers, so a
 //! row of up to 8 and 8 elements takes as long whatever its pattern, and the rows after it need not wait for it.
 
+use super::expand::{WORD, head};
 use super::steps::{self, BOTH, Keep};
 use crate::Index;
 use core::arch::x86_64::__m256i;
@@ -12,7 +13,7 @@ use pulp::NullaryFnOnce;
 use pulp::x86::V3;
 
 /// Most elements of a row that are taken at a time.
-const W: usize = 8;
+const W: usize = WORD;
 
 /// Rows with fewer elements than this on average (of both patterns) take less time one comparison after the other.
 const ELEMENTS: usize = 4;
@@ -122,12 +123,7 @@ fn last(list: &[i32], range: &Range<usize>) -> i32 {
 /// Twice each of the first elements of `range`, then the largest number; and how many of them are at most `limit`.
 #[inline(always)]
 fn window(simd: V3, list: &[i32], range: &Range<usize>, limit: i32) -> (__m256i, usize) {
-    let list = &list[range.start..];
-    let own: [i32; W] = match list.first_chunk() {
-        Some(own) => *own,
-        None => core::array::from_fn(|k| list.get(k).copied().unwrap_or_default()),
-    };
-    let own = bytemuck::cast(own);
+    let own = bytemuck::cast(head(&list[range.start..]));
     let (avx, avx2) = (simd.avx, simd.avx2);
     let numbers = bytemuck::cast([0i32, 1, 2, 3, 4, 5, 6, 7]);
     let missing = avx2._mm256_cmpgt_epi32(numbers, avx._mm256_set1_epi32(range.len().min(W) as i32 - 1));

@@ -13,7 +13,7 @@ use core::ops::Range;
 /// thread's part of the third level. This value was the fastest on a Zen 5 server (1 MiB and 16 MiB per core).
 const RESIDENT: usize = 3 << 20;
 /// Bytes of the cells of a row that one block has at least. With 4 bytes a cell they have a cache line of 32-bit values
-/// and two of i64 indices. Narrower blocks read more, wider ones have more cells than fit in a cache.
+/// and one of i32 indices. Narrower blocks read more, wider ones have more cells than fit in a cache.
 const ROW: usize = 64;
 
 /// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns. The last block of a

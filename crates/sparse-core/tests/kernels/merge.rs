@@ -42,7 +42,7 @@ fn check_csr(rows: usize, a: &BTreeSet<(usize, i32)>, b: &BTreeSet<(usize, i32)>
         assert_eq!((&ptr, &col), (&merged.row_ptr, &merged.col_idx));
         let narrow = |list: &[f64]| list.iter().map(|&x| x as f32).collect::<Vec<_>>();
         let (_, _, short) = union_apply_csr(op, &ap, &ac, &narrow(&av), 0.0, &bp, &bc, &narrow(&bv), -1.0);
-        // A quotient that is rounded twice is the same number, because f64 has more than twice as many digits.
+        // f64 has more than twice the digits of f32, so what is rounded to f64 and then to f32 is as rounded once.
         let bits = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&short), bits(&narrow(&val)), "{op:?}");
         let (at_a, at_b) = (positions(a), positions(b));

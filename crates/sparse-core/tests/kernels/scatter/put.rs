@@ -73,8 +73,10 @@ proptest! {
 /// An i32 index for each value: rows longer than a stretch that are no whole blocks, and rows of one and two blocks.
 #[test]
 fn rows_of_i32_indices() {
-    let (len, count) = (7, 40);
-    for (outer, inner) in [(1, 131), (2, 131), (1, 8), (2, 8), (1, 16), (2, 16)] {
+    let len = 7;
+    let sizes = [(1, 131), (2, 131), (1, 8), (2, 8), (1, 16), (2, 16)];
+    // Fewer and more blocks than are found ahead.
+    for ((outer, inner), count) in sizes.into_iter().flat_map(|size| [1, 2, 3, 5, 40].map(|count| (size, count))) {
         let entries = outer * count * inner;
         let hash = |p: usize| p.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         let index: Vec<i32> = (0..entries).map(|p| (hash(p) % (2 * len)) as i32 - len as i32).collect();

@@ -54,7 +54,7 @@ pub fn try_gather<const D: usize, K: Kind>(
         x = x.narrow(dim, 0, given[dim]);
     }
     let target = target(x.dims(), axis, given[axis], false);
-    Ok(read(x, index, target).reshape(Exact(given)))
+    Ok(read(x, short_index(index, target), target).reshape(Exact(given)))
 }
 
 /// Replaces the elements of `tensor` that `indices` names along `dim` by those of `values`.
@@ -156,6 +156,7 @@ fn reduce_into<const D: usize, K: Kind>(
     let mut part = given;
     part[axis] = shape[axis];
     let target = target(part, axis, given[axis], false);
+    let index = short_index(index, target);
     if part == shape {
         return Ok(put(tensor, index, values, target, reduce, include_self));
     }
@@ -268,7 +269,7 @@ fn checked_index<const D: usize, K: Kind>(
     same_device(op, &x.device(), &index.device())?;
     let index = signed(index);
     kernel::check_indices(op, axis, shape[axis], &index)?;
-    Ok(short_index(index, shape[axis]))
+    Ok(index)
 }
 
 fn check_source<const D: usize, K: Kind>(

@@ -111,7 +111,7 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     kernel::check_indices(OP, axis, shape[axis], &indices)?;
     let along_axis = (0..D).all(|dim| dim == axis || given[dim] == 1);
     let target = target(shape, axis, full[axis], along_axis);
-    let indices = if along_axis { indices } else { short_index(indices, shape[axis]) };
+    let indices = short_index(indices, target);
     let indices = if along_axis || given == full { indices } else { indices.expand(Shape::from(full)) };
     Ok(put(arr, indices, values, target, reduce, include_self))
 }

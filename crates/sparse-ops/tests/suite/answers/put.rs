@@ -120,18 +120,35 @@ fn gradients_of_the_array_alone() {
     }
 }
 
-/// A long index of 64 bits is read as one of 32 bits.
+/// A long index of 64 bits is copied to 32 bits, also one that is shared by columns.
 #[test]
-fn long_indices_of_both_dtypes_name_the_same_places() {
-    let (rows, columns, len) = (1 << 15, 32, 1000);
-    let index: Vec<i64> = (0..rows * columns).map(|k| k * 7919 % (2 * len) - len).collect();
-    let index =
-        Tensor::<2, Int>::from_data(TensorData::new(index, [rows as usize, columns as usize]), (&flex(), DType::I64));
-    let values = Tensor::<1, Int>::arange(0..rows * columns, &flex()).float().reshape([rows, columns]);
-    let answers = |index: Tensor<2, Int>| {
-        let zeros = Tensor::<2>::zeros([len, columns], &flex());
-        let sums = ops::put_along_axis(zeros, index.clone(), values.clone(), 0, Reduce::Add, true);
-        (ops::gather(sums.clone(), 0, index).into_data(), sums.into_data())
-    };
-    assert_eq!(answers(index.clone()), answers(index.cast(IntDType::I32)));
+fn long_indices_write_read_and_have_gradients_as_loops_do() {
+    let (rows, columns, len) = (1usize << 15, 32, 1000);
+    let device = flex().autodiff();
+    let entry = |k: usize| (k * 7919 % (2 * len)) as i64 - len as i64;
+    let place = |entry: i64| entry.rem_euclid(len as i64) as usize;
+    for width in [columns, 1] {
+        let index: Vec<i64> = (0..rows * width).map(entry).collect();
+        let at = |row: usize, column: usize| place(index[row * width + column % width]) * columns + column;
+        let data = TensorData::new(index.clone(), [rows, width]);
+        let indices = Tensor::<2, Int>::from_data(data, (&device.clone().inner(), DType::I64));
+        let indices = indices.expand([rows, columns]);
+        let values: Vec<f32> = (0..rows * columns).map(|k| (k % 1021) as f32).collect();
+        let x = Tensor::<2>::from_data(TensorData::new(values.clone(), [rows, columns]), &device).require_grad();
+        let zeros = Tensor::<2>::zeros([len, columns], &device);
+        let sums = ops::put_along_axis(zeros, indices.clone(), x.clone(), 0, Reduce::Add, true);
+        let read = ops::gather(sums.clone(), 0, indices);
+        let grads = read.sum().backward();
+        let (mut want, mut counts) = (vec![0.0; len * columns], vec![0.0f32; len * columns]);
+        for row in 0..rows {
+            for column in 0..columns {
+                want[at(row, column)] += values[row * columns + column];
+                counts[at(row, column)] += 1.0;
+            }
+        }
+        assert_eq!(sums.into_data().try_to_vec::<f32>().unwrap(), want);
+        let gradient = x.grad(&grads).unwrap().into_data().try_to_vec::<f32>().unwrap();
+        let each = (0..rows * columns).map(|k| counts[at(k / columns, k % columns)]);
+        assert!(gradient.into_iter().eq(each));
+    }
 }
