@@ -137,11 +137,18 @@ impl Bench {
         let ((), memory) = peak_of(|| drop(run()));
         let mut loops: Vec<Loop> = bound().into_iter().map(Loop::new).collect();
         let (mut own, mut bounds) = (vec![], vec![]);
-        for _ in 0..self.rounds {
+        let quick = self.rounds <= QUICK;
+        let mut others = !peers.is_empty();
+        for round in 0..self.rounds {
             // Untimed at first: the threads of the other process spin for up to 200 ms (OpenMP), and it had the caches.
             let waiting = Instant::now();
-            let longest = if self.rounds <= QUICK { 220 } else { 300 };
-            let wait = Duration::from_millis(if peers.is_empty() { 0 } else { longest });
+            let wait = Duration::from_millis(if !others {
+                0
+            } else if quick {
+                220
+            } else {
+                300
+            });
             loop {
                 drop(run());
                 if waiting.elapsed() >= wait {
@@ -149,14 +156,17 @@ impl Bench {
                 }
             }
             own.push(timed(&run).0);
-            let mut bare = || loops.iter_mut().map(Loop::run).sum::<f64>();
-            let warming = Instant::now();
-            while warming.elapsed() < WARM {
-                bare();
+            if !quick || round == 0 {
+                let mut bare = || loops.iter_mut().map(Loop::run).sum::<f64>();
+                let warming = Instant::now();
+                while warming.elapsed() < WARM {
+                    bare();
+                }
+                bounds.push(bare());
             }
-            bounds.push(bare());
+            others = false;
             for peer in &mut peers {
-                peer.time(&mut self.peers, name, self.rounds);
+                others |= peer.time(&mut self.peers, name, quick);
             }
         }
         let bound = (!loops.is_empty()).then(|| median(&bounds));
@@ -196,16 +206,21 @@ impl Timed {
         Self { name, plan: 0.0, first: 0.0, times: vec![], memory: 0.0 }
     }
 
-    fn time(&mut self, peers: &mut Peers, name: &str, rounds: usize) {
-        // With few rounds a slow peer runs once: what differs is small beside its time.
-        let quick = rounds <= QUICK;
+    /// Whether it ran: in a quick run a slow peer runs once, and a very slow one has run, because what differs is small
+    /// beside its time.
+    fn time(&mut self, peers: &mut Peers, name: &str, quick: bool) -> bool {
         let slow = self.first >= if quick { 500.0 } else { 1000.0 };
         if quick && slow && !self.times.is_empty() {
-            return;
+            return false;
+        }
+        if quick && self.first >= 5000.0 {
+            self.times.push(self.first);
+            return false;
         }
         let Answer { seconds, peak } = peers.time(name, &self.name, !slow);
         self.times.push(seconds * 1e3);
         self.memory = self.memory.max(peak / 1e6);
+        true
     }
 
     fn beside(self, own: &[f64]) -> Beside {
