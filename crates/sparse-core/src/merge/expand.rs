@@ -1,6 +1,5 @@
 //! Puts elements of a list at the places of a mask, eight at a time, without branches that depend on the mask.
 
-use super::steps::{A, B};
 use crate::Plain;
 
 /// How many places are filled at a time.
@@ -92,7 +91,7 @@ impl Expand for pulp::x86::V3 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::steps::BOTH;
+    use super::super::steps::{A, B, BOTH};
     use super::*;
 
     /// All steps of eight places, on an instruction set, beside a loop over them.
