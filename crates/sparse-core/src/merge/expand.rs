@@ -2,6 +2,13 @@
 
 use crate::Plain;
 
+/// The first operand has the element.
+pub(super) const A: u8 = 1;
+/// The second operand has it.
+pub(super) const B: u8 = 2;
+/// Both operands have it.
+pub(super) const BOTH: u8 = A | B;
+
 /// How many places are filled at a time.
 pub(super) const WORD: usize = 8;
 
@@ -91,7 +98,6 @@ impl Expand for pulp::x86::V3 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::steps::{A, B, BOTH};
     use super::*;
 
     /// All steps of eight places, on an instruction set, beside a loop over them.

@@ -5,7 +5,7 @@
 //! depend on the data.
 
 use super::assert_fits;
-use super::expand::{Expand, Mask, Portable, WORD, head};
+use super::expand::{A, B, BOTH, Expand, Mask, Portable, WORD, head};
 use crate::memory::{Scratch, unwritten};
 use crate::{Index, Plain, par};
 use core::hint::select_unpredictable;
@@ -13,13 +13,6 @@ use core::ops::Range;
 use pulp::NullaryFnOnce;
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::V3;
-
-/// The first operand has the element.
-pub(super) const A: u8 = 1;
-/// The second operand has it.
-pub(super) const B: u8 = 2;
-/// Both operands have it.
-pub(super) const BOTH: u8 = A | B;
 
 /// If at most this many steps remain after the last comparison, exactly this many are written. A loop over a varying
 /// number of steps would mispredict its end.

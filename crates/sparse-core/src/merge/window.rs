@@ -4,8 +4,8 @@
 //! elements go through a sorting network (Batcher, "Sorting networks and their applications", 1968) in registers, so a
 //! row of up to 8 and 8 elements takes as long whatever its pattern, and the rows after it need not wait for it.
 
-use super::expand::{WORD, head};
-use super::steps::{self, BOTH, Keep};
+use super::expand::{A, B, BOTH, WORD, head};
+use super::steps::{self, Keep};
 use crate::Index;
 use core::arch::x86_64::__m256i;
 use core::ops::Range;
@@ -107,7 +107,7 @@ fn merge(simd: V3, (a, mut i): (&[i32], Range<usize>), (b, mut j): (&[i32], Rang
             break;
         }
     }
-    let (rest, step) = if j.is_empty() { (i.len(), steps::A) } else { (j.len(), steps::B) };
+    let (rest, step) = if j.is_empty() { (i.len(), A) } else { (j.len(), B) };
     if rest > 0 {
         steps[k..k + rest].fill(step);
     }
