@@ -107,8 +107,8 @@ impl Walk {
     }
 
     /// Calls `fetch(state, cells, first)` for each block of [`BLOCK`] values that each have their own index, and
-    /// [`FOUND`] blocks later `visit(state, cells, first, k)`: their cells, the position of the first value, its step. A
-    /// cell outside the walk is larger than all of its cells. Prefetches the index.
+    /// [`FOUND`] blocks later `visit(state, cells, first, k)`: their cells, the position of the first value, its step.
+    /// A cell outside the walk is larger than all of its cells. Prefetches the index.
     #[inline(always)]
     pub(super) fn each_block<I: Index, S>(
         &self,
