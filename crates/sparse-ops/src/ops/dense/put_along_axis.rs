@@ -63,8 +63,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 /// - amax, amin: the gradient shared evenly among ties. `arr` is one of them only with `include_self`.
 ///
 /// Saved: the index (on a CPU a long i64 one as a copy in i32, 4 bytes for each value); for mul the values and the
-/// result; for assign, amax and amin which value won (and with ties the values and the result); for mean how many values
-/// arrived, unless an index serves a whole slice. Deterministic.
+/// result; for assign, amax and amin which value won (and with ties the values and the result); for mean how many
+/// values arrived, unless an index serves a whole slice. Deterministic.
 /// Semantics of NumPy's and Paddle's `put_along_axis`.
 ///
 /// ```
