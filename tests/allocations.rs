@@ -1,5 +1,6 @@
 //! On Flex, operations allocate their results and no copy of an operand: kernels compute in the dtype that the tensors
-//! have. And a loop allocates no large result at all: the memory of those before is used again.
+//! have. Only a long i64 index of single values is copied, to i32; here they are shorter. And a loop allocates no large
+//! result at all: the memory of those before is used again.
 //!
 //! The allocator counts every byte that the process requests, on any thread. An operation runs once before it is
 //! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, plus a spare
