@@ -20,9 +20,9 @@ pub(crate) enum Part {
     /// Rows of several matrices side by side: moves 4 bytes for each element. Where the rows of each one begin and end.
     SideBySide { ends: Vec<Vec<u32>> },
     /// `put_along_axis` along axis 0 as plain loops over columns that share a cache line.
-    Put { index: Vec<i64>, width: usize, table: usize },
+    Put { index: Vec<i32>, width: usize, table: usize },
     /// The gradient of its values; of some reductions it reads the values again.
-    PutBackward { index: Vec<i64>, width: usize, table: usize, values: bool },
+    PutBackward { index: Vec<i32>, width: usize, table: usize, values: bool },
     /// Words of 8 bytes into buckets by the high bits of these keys, then once more in the cache.
     Sort { keys: Vec<u32>, largest: u32 },
     /// Products and sums of f32 in registers.
@@ -137,17 +137,24 @@ fn read_and_write(read: &[u64], written: &mut [u64]) {
 
 /// Numbers of rows that a task takes at a time.
 const CHUNK: usize = 1 << 14;
-/// How many rows, or words of a sort, are fetched ahead.
+/// How many words of a sort are fetched ahead.
 const AHEAD: usize = 16;
+/// How many lines of rows are fetched ahead.
+const LINES_AHEAD: usize = 128;
 
 fn touch(index: &[u32], width: usize, table: &[u8]) {
+    if width == size_of::<u32>() {
+        let table: &[u32] = bytemuck::cast_slice(table);
+        return index.par_chunks(CHUNK).for_each(|chunk| {
+            black_box(chunk.iter().fold(0u32, |sum, &number| sum.wrapping_add(table[number as usize])));
+        });
+    }
+    let ahead = LINES_AHEAD / width.div_ceil(LINE);
     index.par_chunks(CHUNK).for_each(|chunk| {
         let row = |row: u32| &table[row as usize * width..][..width];
         let mut sum = 0u64;
         for (at, &number) in chunk.iter().enumerate() {
-            if width >= LINE
-                && let Some(&next) = chunk.get(at + AHEAD)
-            {
+            if let Some(&next) = chunk.get(at + ahead) {
                 lines(row(next)).for_each(fetch);
             }
             lines(row(number)).for_each(|byte| sum += u64::from(*byte));
@@ -212,7 +219,7 @@ fn panels<T: Sync + Send>(table: &mut [T], width: usize, work: impl Fn(usize, &m
     table.par_chunks_mut(len).enumerate().for_each(|(panel, own)| work(panel * PANEL, own));
 }
 
-fn put(index: &[i64], width: usize, values: &[f32], table: &mut [f32]) {
+fn put(index: &[i32], width: usize, values: &[f32], table: &mut [f32]) {
     panels(table, width, |first, own| {
         for (index, values) in index.chunks_exact(width).zip(values.chunks_exact(width)) {
             let own_columns = index[first..first + PANEL].iter().zip(&values[first..first + PANEL]);
@@ -223,7 +230,7 @@ fn put(index: &[i64], width: usize, values: &[f32], table: &mut [f32]) {
     });
 }
 
-fn put_backward(index: &[i64], width: usize, table: &[f32], values: Option<&[f32]>, out: &mut [f32]) {
+fn put_backward(index: &[i32], width: usize, table: &[f32], values: Option<&[f32]>, out: &mut [f32]) {
     // A panel of the table at a time, as far as its lines stay in the cache; rows are shared among the threads.
     let rows = (index.len() / width).div_ceil(rayon::current_num_threads()) * width;
     let panel_len = table.len() / width.div_ceil(PANEL);

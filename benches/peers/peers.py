@@ -536,7 +536,7 @@ def put_rows_both():
     ones = torch.ones_like(arr)
 
     def run():
-        a, v = arr.clone().requires_grad_(), values.requires_grad_()
+        a, v = arr.detach().requires_grad_(), values.requires_grad_()
         v.grad = None
         out = torch.index_add(a, 0, rows, v)
         out.backward(ones)

@@ -68,8 +68,10 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
             bench.compare_as(&format!("{name}, aligned"), name, || on_lines(product(&a, width)), || work(&near));
         }
         let x = dense(folder, "small.batch", 22, [400_000, 16]).reshape([4, 100_000, 16]);
-        // An operand after the other.
-        let products = || (0..4).flat_map(|_| product(&a, 16)).collect();
+        let products = || {
+            let rows = (0..4).map(|_| rows_of(&a, 16 * 4));
+            rows.chain([stream(a.nnz() * 8, 4 * 100_000 * 16 * 4)]).collect()
+        };
         bench.compare("spmm small batch of 4", products, || vec![a.matmul(x.clone()).flatten(0, 2)]);
     }
     if bench.wants("spmv") {

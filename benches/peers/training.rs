@@ -138,7 +138,8 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     // A step has no gradient of the features.
     let attention = || {
         let dense = Part::Flops(2.0 * flops([NODES, 128, 128]) + 3.0 * flops([NODES, 128, CLASSES]));
-        [128, CLASSES].into_iter().flat_map(|width| with_gradients(&plain, width)).chain([dense]).collect()
+        let products = [128, CLASSES].into_iter().flat_map(|width| with_gradients(&plain, width));
+        products.chain([dense, between(2 * 128)]).collect()
     };
     bench.time("gat step, large", "gat step, large", attention, || {
         step(&gat, 0.005, |model| {
