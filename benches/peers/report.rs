@@ -138,17 +138,12 @@ impl Bench {
         let mut loops: Vec<Loop> = bound().into_iter().map(Loop::new).collect();
         let (mut own, mut bounds) = (vec![], vec![]);
         let quick = self.rounds <= QUICK;
+        let spinning = Duration::from_millis(if quick { 220 } else { 300 });
         let mut others = !peers.is_empty();
         for round in 0..self.rounds {
             // Untimed at first: the threads of the other process spin for up to 200 ms (OpenMP), and it had the caches.
             let waiting = Instant::now();
-            let wait = Duration::from_millis(if !others {
-                0
-            } else if quick {
-                220
-            } else {
-                300
-            });
+            let wait = if others { spinning } else { Duration::ZERO };
             loop {
                 drop(run());
                 if waiting.elapsed() >= wait {
