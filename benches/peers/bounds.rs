@@ -139,8 +139,8 @@ fn read_and_write(read: &[u64], written: &mut [u64]) {
 const CHUNK: usize = 1 << 14;
 /// How many words of a sort are fetched ahead.
 const AHEAD: usize = 16;
-/// How many lines of rows are fetched ahead.
-const LINES_AHEAD: usize = 128;
+/// How many lines of rows are fetched ahead into the second-level cache, and then into the first one.
+const LINES_AHEAD: [usize; 2] = [256, 24];
 
 fn touch(index: &[u32], width: usize, table: &[u8]) {
     if width == size_of::<u32>() {
@@ -149,12 +149,15 @@ fn touch(index: &[u32], width: usize, table: &[u8]) {
             black_box(chunk.iter().fold(0u32, |sum, &number| sum.wrapping_add(table[number as usize])));
         });
     }
-    let ahead = LINES_AHEAD / width.div_ceil(LINE);
+    let ahead = LINES_AHEAD.map(|lines| (lines / width.div_ceil(LINE)).clamp(2, 32));
     index.par_chunks(CHUNK).for_each(|chunk| {
         let row = |row: u32| &table[row as usize * width..][..width];
         let mut sum = 0u64;
         for (at, &number) in chunk.iter().enumerate() {
-            if let Some(&next) = chunk.get(at + ahead) {
+            if let Some(&next) = chunk.get(at + ahead[0]) {
+                lines(row(next)).for_each(fetch_second);
+            }
+            if let Some(&next) = chunk.get(at + ahead[1]) {
                 lines(row(next)).for_each(fetch);
             }
             lines(row(number)).for_each(|byte| sum += u64::from(*byte));
@@ -172,6 +175,12 @@ fn lines(row: &[u8]) -> impl Iterator<Item = &u8> {
 fn fetch<T>(_element: &T) {
     #[cfg(target_arch = "x86_64")]
     safe_arch::prefetch_t0(_element);
+}
+
+/// The same to the second-level cache.
+fn fetch_second<T>(_element: &T) {
+    #[cfg(target_arch = "x86_64")]
+    safe_arch::prefetch_t1(_element);
 }
 
 /// Copies pieces of lists, first of all lists the first one, then of all the second one, and so on. Rows of matrices

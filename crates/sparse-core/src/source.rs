@@ -8,15 +8,34 @@ pub(crate) struct Source<'a, T> {
     data: &'a [T],
     rows: usize,
     width: usize,
-    distance: usize,
+    ahead: Ahead,
 }
+
+/// How many rows ahead to fetch them, first into the second-level cache, and just before they are read into the first
+/// one. A core waits for few lines at a time on their way to the first level (24 on Zen 4), and for twice as many on
+/// their way to the second.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    pub(crate) second: usize,
+    pub(crate) first: usize,
+}
+
+/// Beyond the end of any list.
+const NEVER: usize = usize::MAX / 2;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Number of cache lines to prefetch at a time: 16 rows of 128 f32. Measured on Zen 5 while other jobs used the memory:
-/// with half as many, SDDMM takes up to a third longer; without prefetching it takes three times as long.
-const LINES_AHEAD: usize = 128;
+/// Number of cache lines on their way to the second-level cache: 32 rows of 128 f32. Measured on Zen 4: a quarter as
+/// many take a tenth longer, and to fetch 16 rows into the first level only takes half as long again.
+const LINES_AHEAD: usize = 256;
+
+/// Number of cache lines that are fetched from there into the first-level cache: 3 rows of 128 f32.
+const LINES_NEAR: usize = 24;
+
+/// A source of at most so many bytes is in the third-level cache. Where its rows have one cache line each, to fetch them
+/// twice takes longer than what it saves.
+const CACHED: usize = 16 << 20;
 
 /// A source of at most so many bytes stays in the second-level cache, and is not prefetched: products with rows of 16
 /// f32 of such a source take 2.1 ns an element instead of 3.2.
@@ -30,15 +49,20 @@ impl<'a, T> Source<'a, T> {
     /// Splits `data` into rows of `width >= 1` elements.
     pub(crate) fn new(data: &'a [T], width: usize, what: &str) -> Self {
         assert!(data.len().is_multiple_of(width), "{what} must hold whole rows of {width}, got {}", data.len());
-        let source = Self { data, rows: data.len() / width, width, distance: usize::MAX / 2 };
+        let source = Self { data, rows: data.len() / width, width, ahead: Ahead { second: NEVER, first: NEVER } };
         // Where it is near: beyond the end of any list.
         if size_of_val(data) <= NEAR { source } else { source.fetched() }
     }
 
     /// The same, prefetched in any case: for what is read beside it.
     pub(crate) fn fetched(self) -> Self {
-        let distance = (LINES_AHEAD / (self.width * size_of::<T>()).div_ceil(LINE)).clamp(4, 32);
-        Self { distance, ..self }
+        let lines = (self.width * size_of::<T>()).div_ceil(LINE);
+        let ahead = if lines == 1 && size_of_val(self.data) <= CACHED {
+            Ahead { second: NEVER, first: 32 }
+        } else {
+            Ahead { second: (LINES_AHEAD / lines).clamp(8, 32), first: (LINES_NEAR / lines).clamp(2, 6) }
+        };
+        Self { ahead, ..self }
     }
 
     /// The same, where the compiler knows the width.
@@ -92,15 +116,23 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// How many rows ahead to prefetch. The place may be beyond the list of rows.
+    /// How many rows ahead to fetch. The places may be beyond the list of rows.
     #[inline(always)]
-    pub(crate) fn distance(&self) -> usize {
-        self.distance
+    pub(crate) fn ahead(&self) -> Ahead {
+        self.ahead
     }
 
-    /// Prefetches row `r` into the cache, if it exists. If it does not, another row may be.
+    /// Just before row `list(k)` is read: fetches rows of the same list that are read later. A row that does not exist
+    /// may be the one beyond the end of the list.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, r: usize) {
+    pub(crate) fn fetch(&self, k: usize, list: impl Fn(usize) -> usize) {
+        self.fetch_second(list(k + self.ahead.second));
+        self.fetch_first(list(k + self.ahead.first));
+    }
+
+    /// Prefetches row `r` into the first-level cache, if it exists. If it does not, another row may be.
+    #[inline(always)]
+    pub(crate) fn fetch_first(&self, r: usize) {
         let at = r.wrapping_mul(self.width);
         if self.width * size_of::<T>() > LINE {
             return prefetch_row(self.data, at, self.width);
@@ -110,13 +142,25 @@ impl<'a, T> Source<'a, T> {
         prefetch(self.data, at.wrapping_add(self.width - 1));
     }
 
-    /// Prefetches row `r` of two or more elements, if it exists. Only for [short rows](Self::has_short_rows).
+    /// The same into the second-level cache.
     #[inline(always)]
-    pub(crate) fn prefetch_short(&self, r: i32) {
+    pub(crate) fn fetch_second(&self, r: usize) {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+        if r < self.rows {
+            each_line(self.data, r * self.width, self.width, safe_arch::prefetch_t1);
+        }
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+        let _ = r;
+    }
+
+    /// Prefetches row `r` of two or more elements into a cache, if it exists. Only for
+    /// [short rows](Self::has_short_rows).
+    #[inline(always)]
+    pub(crate) fn fetch_short(&self, r: i32, fetch: impl Fn(&T)) {
         let start = r as u32 as usize * self.width;
         if let Some([first, .., last]) = self.data.get(start..start + self.width) {
-            prefetch_one(first);
-            prefetch_one(last);
+            fetch(first);
+            fetch(last);
         }
     }
 
@@ -126,18 +170,6 @@ impl<'a, T> Source<'a, T> {
     pub(crate) fn fetch_ahead(&self, rows: Range<usize>) {
         let count = rows.len().saturating_mul(self.width).min(2 * AHEAD / size_of::<T>());
         fetch_ahead(self.data, rows.start.wrapping_mul(self.width), count);
-    }
-
-    /// Prefetches row `r` into the second-level cache, if it exists. For a kernel that reads a row of each of two
-    /// sources at random: so many lines on their way to the first level hold each other up.
-    #[inline(always)]
-    pub(crate) fn prefetch_second_level(&self, r: usize) {
-        #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-        if r < self.rows {
-            each_line(self.data, r * self.width, self.width, safe_arch::prefetch_t1);
-        }
-        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
-        let _ = r;
     }
 }
 
@@ -205,10 +237,21 @@ pub(crate) fn prefetch<T>(data: &[T], at: usize) {
 
 /// Prefetches `x` into the cache.
 #[inline(always)]
-fn prefetch_one<T>(x: &T) {
+pub(crate) fn prefetch_one<T>(x: &T) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
     if size_of::<T>() > 0 {
         safe_arch::prefetch_t0(x);
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+    let _ = x;
+}
+
+/// Prefetches `x` into the second-level cache.
+#[inline(always)]
+pub(crate) fn prefetch_one_second<T>(x: &T) {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+    if size_of::<T>() > 0 {
+        safe_arch::prefetch_t1(x);
     }
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
     let _ = x;

@@ -94,14 +94,15 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
     #[inline(always)]
     fn each(self, dot: impl Fn(&[T], &[T]) -> T::Acc) {
         let Self { rows, cols, x, y, width, out } = self;
-        let distance = x.distance().min(y.distance());
+        let ahead = x.ahead().first;
         let heads = x.width() / width;
         for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out.chunks_exact_mut(heads)).enumerate() {
-            if let (Some(next_r), Some(next_c)) = (rows.get(k + distance), cols.get(k + distance)) {
-                y.prefetch(next_c.to_usize());
-                if next_r != r {
-                    x.prefetch(next_r.to_usize());
-                }
+            y.fetch(k, |k| cols.get(k).map_or(usize::MAX, |c| c.to_usize()));
+            // Often the row of the sample before.
+            if let Some(next) = rows.get(k + ahead)
+                && next != r
+            {
+                x.fetch_first(next.to_usize());
             }
             let (mut x, mut y) = (x.row(r.to_usize()), y.row(c.to_usize()));
             for out in out {
