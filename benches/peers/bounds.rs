@@ -139,8 +139,9 @@ fn read_and_write(read: &[u64], written: &mut [u64]) {
 const CHUNK: usize = 1 << 14;
 /// How many words of a sort are fetched ahead.
 const AHEAD: usize = 16;
-/// How many lines of rows are fetched ahead into the second-level cache, and then into the first one.
-const LINES_AHEAD: [usize; 2] = [256, 24];
+/// How many lines of rows are fetched ahead, into the second-level cache: there is room for more of them on their way
+/// to it than to the first level.
+const LINES_AHEAD: usize = 256;
 
 fn touch(index: &[u32], width: usize, table: &[u8]) {
     if width == size_of::<u32>() {
@@ -149,26 +150,44 @@ fn touch(index: &[u32], width: usize, table: &[u8]) {
             black_box(chunk.iter().fold(0u32, |sum, &number| sum.wrapping_add(table[number as usize])));
         });
     }
-    let ahead = LINES_AHEAD.map(|lines| (lines / width.div_ceil(LINE)).clamp(2, 32));
-    index.par_chunks(CHUNK).for_each(|chunk| {
-        let row = |row: u32| &table[row as usize * width..][..width];
-        let mut sum = 0u64;
-        for (at, &number) in chunk.iter().enumerate() {
-            if let Some(&next) = chunk.get(at + ahead[0]) {
-                lines(row(next)).for_each(fetch_second);
+    match width {
+        64 => touch_rows(index, 64, table),
+        256 => touch_rows(index, 256, table),
+        512 => touch_rows(index, 512, table),
+        1024 => touch_rows(index, 1024, table),
+        _ => touch_rows(index, width, table),
+    }
+}
+
+/// Inlined where the compiler knows the width, so that its loops over lines have no ends to look for.
+#[inline(always)]
+fn touch_rows(index: &[u32], width: usize, table: &[u8]) {
+    let ahead = (LINES_AHEAD / width.div_ceil(LINE)).clamp(8, 32);
+    index.par_chunks(CHUNK).for_each(
+        #[inline(always)]
+        |chunk| {
+            let row = |row: u32| &table[row as usize * width..][..width];
+            let mut sum = 0u64;
+            for (at, &number) in chunk.iter().enumerate() {
+                if let Some(&next) = chunk.get(at + ahead) {
+                    lines(row(next), fetch_second);
+                }
+                lines(row(number), |byte| sum += u64::from(*byte));
             }
-            if let Some(&next) = chunk.get(at + ahead[1]) {
-                lines(row(next)).for_each(fetch);
-            }
-            lines(row(number)).for_each(|byte| sum += u64::from(*byte));
-        }
-        black_box(sum);
-    });
+            black_box(sum);
+        },
+    );
 }
 
 /// A byte of each line of a row: the first one of each but one, and the last one.
-fn lines(row: &[u8]) -> impl Iterator<Item = &u8> {
-    row.iter().step_by(LINE).chain(row.last())
+#[inline(always)]
+fn lines(row: &[u8], mut visit: impl FnMut(&u8)) {
+    let mut at = 0;
+    while at < row.len() {
+        visit(&row[at]);
+        at += LINE;
+    }
+    visit(&row[row.len() - 1]);
 }
 
 /// Fetches the line of an element. Processors of another kind wait for it when it is read.
@@ -178,6 +197,7 @@ fn fetch<T>(_element: &T) {
 }
 
 /// The same to the second-level cache.
+#[inline(always)]
 fn fetch_second<T>(_element: &T) {
     #[cfg(target_arch = "x86_64")]
     safe_arch::prefetch_t1(_element);

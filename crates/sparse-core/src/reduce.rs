@@ -11,10 +11,10 @@ use crate::element::Lanes;
 use crate::epilogue::Epilogue;
 use crate::reducer::{Reducer, Sum, V};
 use crate::shares::{Share, run, shares};
-use crate::source::{Ahead, Source, prefetch_one, prefetch_one_second};
+use crate::source::Source;
 use crate::sums::{BLOCK, Cascade, add_pairs};
 use crate::tile::{Few, Pair, Tile, Vectors};
-use crate::weights::{WEIGHTS_AHEAD, Weigh};
+use crate::weights::Weigh;
 use crate::{Element, Index, simd};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -62,6 +62,13 @@ impl<A: Copy> Blocks<A> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
+    /// Prefetches the weight of element `k` and its source row `i`.
+    #[inline(always)]
+    fn prefetch(&self, k: usize, i: usize) {
+        self.source.prefetch(i);
+        self.weights.fetch(k);
+    }
+
     /// A tile of one segment: these columns, or all if the tile is as wide as a row (`WHOLE`).
     #[inline(always)]
     fn segment<S: Simd, X: Tile<T, S>, const WHOLE: bool>(
@@ -77,32 +84,22 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
         match self.idx {
             Some(Ids::I32(idx)) => {
                 // The rows are in the cache after the first tile.
-                let rows_from = |distance| {
-                    let distance = if columns.start == 0 { distance } else { usize::MAX };
-                    idx.get(elements.start.saturating_add(distance)..).unwrap_or_default()
-                };
-                let Ahead { second, first } = source.ahead();
-                let (second, first) = (rows_from(second), rows_from(first));
+                let distance = if columns.start == 0 { source.distance() } else { usize::MAX };
+                let far = elements.start.saturating_add(distance);
+                let ahead = idx.get(far..).unwrap_or_default();
                 // A short row has so little to compute that a weight which is looked up takes a tenth of the time.
                 if WHOLE && let Some(list) = weights.in_order(elements.clone()) {
                     for (j, (i, own)) in idx[elements].iter().zip(list).enumerate() {
-                        if let Some(next) = second.get(j) {
-                            source.fetch_short(*next, prefetch_one_second);
-                        }
-                        if let Some(next) = first.get(j) {
-                            source.fetch_short(*next, prefetch_one);
+                        if let Some(next) = ahead.get(j) {
+                            source.prefetch_short(*next);
                         }
                         step(own, source.short_row(*i));
                     }
                     return tile;
                 }
                 for (j, i) in idx[elements.clone()].iter().enumerate() {
-                    if let Some(next) = second.get(j) {
-                        source.fetch_second(next.to_usize());
-                    }
-                    if let Some(next) = first.get(j) {
-                        source.fetch_first(next.to_usize());
-                        weights.fetch(elements.start + j + WEIGHTS_AHEAD);
+                    if let Some(next) = ahead.get(j) {
+                        self.prefetch(far + j, next.to_usize());
                     }
                     let x = if WHOLE { source.short_row(*i) } else { source.part(i.to_usize(), columns.clone()) };
                     step(weights.own(elements.start + j), x);

@@ -8,34 +8,17 @@ pub(crate) struct Source<'a, T> {
     data: &'a [T],
     rows: usize,
     width: usize,
-    ahead: Ahead,
+    distance: usize,
 }
-
-/// How many rows ahead to fetch them, first into the second-level cache, and just before they are read into the first
-/// one. A core waits for few lines at a time on their way to the first level (24 on Zen 4), and for twice as many on
-/// their way to the second.
-#[derive(Clone, Copy)]
-pub(crate) struct Ahead {
-    pub(crate) second: usize,
-    pub(crate) first: usize,
-}
-
-/// Beyond the end of any list.
-const NEVER: usize = usize::MAX / 2;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Number of cache lines on their way to the second-level cache: 32 rows of 128 f32. Measured on Zen 4: a quarter as
-/// many take a tenth longer, and to fetch 16 rows into the first level only takes half as long again.
+/// Number of cache lines that are fetched ahead into the second-level cache: 32 rows of 128 f32. A core has room for
+/// few lines on their way to the first level (24 on Zen 4), and for twice as many on their way to the second, from
+/// which it reads fast enough. On Zen 4, products with rows of 128 f32 at random places take half as long again if these
+/// are fetched into the first level.
 const LINES_AHEAD: usize = 256;
-
-/// Number of cache lines that are fetched from there into the first-level cache: 3 rows of 128 f32.
-const LINES_NEAR: usize = 24;
-
-/// A source of at most so many bytes is in the third-level cache. Where its rows have one cache line each, to fetch them
-/// twice takes longer than what it saves.
-const CACHED: usize = 16 << 20;
 
 /// A source of at most so many bytes stays in the second-level cache, and is not prefetched: products with rows of 16
 /// f32 of such a source take 2.1 ns an element instead of 3.2.
@@ -49,20 +32,15 @@ impl<'a, T> Source<'a, T> {
     /// Splits `data` into rows of `width >= 1` elements.
     pub(crate) fn new(data: &'a [T], width: usize, what: &str) -> Self {
         assert!(data.len().is_multiple_of(width), "{what} must hold whole rows of {width}, got {}", data.len());
-        let source = Self { data, rows: data.len() / width, width, ahead: Ahead { second: NEVER, first: NEVER } };
+        let source = Self { data, rows: data.len() / width, width, distance: usize::MAX / 2 };
         // Where it is near: beyond the end of any list.
         if size_of_val(data) <= NEAR { source } else { source.fetched() }
     }
 
     /// The same, prefetched in any case: for what is read beside it.
     pub(crate) fn fetched(self) -> Self {
-        let lines = (self.width * size_of::<T>()).div_ceil(LINE);
-        let ahead = if lines == 1 && size_of_val(self.data) <= CACHED {
-            Ahead { second: NEVER, first: 32 }
-        } else {
-            Ahead { second: (LINES_AHEAD / lines).clamp(8, 32), first: (LINES_NEAR / lines).clamp(2, 6) }
-        };
-        Self { ahead, ..self }
+        let distance = (LINES_AHEAD / (self.width * size_of::<T>()).div_ceil(LINE)).clamp(8, 32);
+        Self { distance, ..self }
     }
 
     /// The same, where the compiler knows the width.
@@ -116,51 +94,30 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// How many rows ahead to fetch. The places may be beyond the list of rows.
+    /// How many rows ahead to prefetch. The place may be beyond the list of rows.
     #[inline(always)]
-    pub(crate) fn ahead(&self) -> Ahead {
-        self.ahead
+    pub(crate) fn distance(&self) -> usize {
+        self.distance
     }
 
-    /// Just before row `list(k)` is read: fetches rows of the same list that are read later. A row that does not exist
-    /// may be the one beyond the end of the list.
+    /// Prefetches row `r`, if it exists. If it does not, another row may be.
     #[inline(always)]
-    pub(crate) fn fetch(&self, k: usize, list: impl Fn(usize) -> usize) {
-        self.fetch_second(list(k + self.ahead.second));
-        self.fetch_first(list(k + self.ahead.first));
-    }
-
-    /// Prefetches row `r` into the first-level cache, if it exists. If it does not, another row may be.
-    #[inline(always)]
-    pub(crate) fn fetch_first(&self, r: usize) {
+    pub(crate) fn prefetch(&self, r: usize) {
         let at = r.wrapping_mul(self.width);
         if self.width * size_of::<T>() > LINE {
-            return prefetch_row(self.data, at, self.width);
+            return each_line(self.data, at, self.width, prefetch_second);
         }
         // On one line, or two: few instructions, for such rows have little else to compute.
-        prefetch(self.data, at);
-        prefetch(self.data, at.wrapping_add(self.width - 1));
+        [at, at.wrapping_add(self.width - 1)].into_iter().filter_map(|at| self.data.get(at)).for_each(prefetch_second);
     }
 
-    /// The same into the second-level cache.
+    /// Prefetches row `r` of two or more elements, if it exists. Only for [short rows](Self::has_short_rows).
     #[inline(always)]
-    pub(crate) fn fetch_second(&self, r: usize) {
-        #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-        if r < self.rows {
-            each_line(self.data, r * self.width, self.width, safe_arch::prefetch_t1);
-        }
-        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
-        let _ = r;
-    }
-
-    /// Prefetches row `r` of two or more elements into a cache, if it exists. Only for
-    /// [short rows](Self::has_short_rows).
-    #[inline(always)]
-    pub(crate) fn fetch_short(&self, r: i32, fetch: impl Fn(&T)) {
+    pub(crate) fn prefetch_short(&self, r: i32) {
         let start = r as u32 as usize * self.width;
         if let Some([first, .., last]) = self.data.get(start..start + self.width) {
-            fetch(first);
-            fetch(last);
+            prefetch_second(first);
+            prefetch_second(last);
         }
     }
 
@@ -174,7 +131,6 @@ impl<'a, T> Source<'a, T> {
 }
 
 /// Calls `fetch` for an element of each cache line of `data[at..at + width]`, if that exists.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
 #[inline(always)]
 fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
     if size_of::<T>() > 0
@@ -195,10 +151,7 @@ fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
 /// Prefetches `data[at..at + width]` into the cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-    each_line(data, at, width, safe_arch::prefetch_t0);
-    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
-    let _ = (data, at, width);
+    each_line(data, at, width, prefetch_one);
 }
 
 /// How many bytes of a list that is read in order are on their way. The hardware fetches too little of it where there
@@ -237,7 +190,7 @@ pub(crate) fn prefetch<T>(data: &[T], at: usize) {
 
 /// Prefetches `x` into the cache.
 #[inline(always)]
-pub(crate) fn prefetch_one<T>(x: &T) {
+fn prefetch_one<T>(x: &T) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
     if size_of::<T>() > 0 {
         safe_arch::prefetch_t0(x);
@@ -248,7 +201,7 @@ pub(crate) fn prefetch_one<T>(x: &T) {
 
 /// Prefetches `x` into the second-level cache.
 #[inline(always)]
-pub(crate) fn prefetch_one_second<T>(x: &T) {
+fn prefetch_second<T>(x: &T) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
     if size_of::<T>() > 0 {
         safe_arch::prefetch_t1(x);

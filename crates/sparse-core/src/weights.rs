@@ -8,9 +8,6 @@ use core::iter::Empty;
 use core::ops::Range;
 use pulp::Simd;
 
-/// How many elements ahead weights that are looked up are fetched.
-pub(crate) const WEIGHTS_AHEAD: usize = 16;
-
 /// The factors of the source rows. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
 /// permutation.
 #[derive(Clone, Copy)]

@@ -11,7 +11,6 @@ use crate::par::{self, for_pieces, split_mut};
 use crate::reducer::Extreme;
 use crate::source::{Source, prefetch};
 use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
-use crate::weights::WEIGHTS_AHEAD;
 use crate::{Element, Index};
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -170,7 +169,7 @@ impl<T: Element, J: Join<T>> WithSimd for Rows<'_, T, J> {
             let out = self.out.row(row);
             ties.fill(0);
             for k in elements.clone() {
-                dense.fetch(k, |k| idx.peek(k));
+                dense.prefetch(idx.peek(k + dense.distance()));
                 let x = dense.row(idx.at(k));
                 for (head, value) in values[k * heads..][..heads].iter().enumerate() {
                     let (own, value) = (head * part..(head + 1) * part, value.widen());
@@ -306,10 +305,11 @@ impl<T: Element, J: Join<T>> WithSimd for Cols<'_, T, J> {
             sums.fill(T::ACC_ZERO);
             add_blocks::<T>(blocks(ptr.span(col), T::IS_FLOAT), &mut sums, &mut more, |elements, sums| {
                 for k in elements {
-                    out.fetch(k, |k| idx.peek(k));
-                    shares.fetch(k, |k| idx.peek(k));
+                    let next = idx.peek(k + shares.distance());
+                    out.prefetch(next);
+                    shares.prefetch(next);
                     if let Some(perm) = perm {
-                        prefetch(values, perm.peek(k + WEIGHTS_AHEAD).saturating_mul(heads));
+                        prefetch(values, perm.peek(k + shares.distance()).saturating_mul(heads));
                     }
                     let (out, shares) = (out.row(idx.at(k)), shares.row(idx.at(k)));
                     let values = &values[perm.map_or(k, |perm| perm.at(k)).saturating_mul(heads)..][..heads];

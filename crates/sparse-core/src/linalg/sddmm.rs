@@ -73,7 +73,12 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
         } else if self.width > WHOLE {
             self.each(|x, y| Total::<T>::of(parts(x.len(), WHOLE), |own| dot::<T, S>(simd, &x[own.clone()], &y[own])));
         } else if self.width > FEW {
-            self.each(|x, y| dot::<T, S>(simd, x, y));
+            let one_head = T::IS_FLOAT && self.width == self.x.width();
+            match self.width {
+                64 if one_head => self.of_width::<S, 64>(simd),
+                128 if one_head => self.of_width::<S, 128>(simd),
+                _ => self.each(|x, y| dot::<T, S>(simd, x, y)),
+            }
         } else {
             self.each(|x, y| dot_few::<T>(x, y));
         }
@@ -91,18 +96,27 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
         }
     }
 
+    /// Where the compiler knows the width: else checks and ends of loops take longer than the products.
+    #[inline(always)]
+    fn of_width<S: Simd, const WIDTH: usize>(self, simd: S) {
+        let (x, y) = (self.x.of_width(WIDTH), self.y.of_width(WIDTH));
+        Self { x, y, width: WIDTH, ..self }.each(|x, y| dot::<T, S>(simd, x, y));
+    }
+
     #[inline(always)]
     fn each(self, dot: impl Fn(&[T], &[T]) -> T::Acc) {
         let Self { rows, cols, x, y, width, out } = self;
-        let ahead = x.ahead().first;
+        let (x_ahead, y_ahead) = (x.distance(), y.distance());
         let heads = x.width() / width;
         for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out.chunks_exact_mut(heads)).enumerate() {
-            y.fetch(k, |k| cols.get(k).map_or(usize::MAX, |c| c.to_usize()));
-            // Often the row of the sample before.
-            if let Some(next) = rows.get(k + ahead)
-                && next != r
+            if let Some(next) = cols.get(k + y_ahead) {
+                y.prefetch(next.to_usize());
+            }
+            // In a sorted list mostly the row of the sample before.
+            if let Some([before, next]) = rows.get(k + x_ahead..k + x_ahead + 2)
+                && next != before
             {
-                x.fetch_first(next.to_usize());
+                x.prefetch(next.to_usize());
             }
             let (mut x, mut y) = (x.row(r.to_usize()), y.row(c.to_usize()));
             for out in out {

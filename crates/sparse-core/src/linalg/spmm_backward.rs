@@ -126,7 +126,7 @@ impl<T: Element> WithSimd for Columns<'_, T> {
             sums.fill(T::ACC_ZERO);
             add_blocks::<T>(blocks(ptr.span(col), T::IS_FLOAT), &mut sums, &mut more, |elements, sums| {
                 for (k, dots) in elements.zip(&mut dots) {
-                    grad.fetch(k, |k| idx.peek(k));
+                    grad.prefetch(idx.peek(k + grad.distance()));
                     let g = grad.row(idx.at(k));
                     let values = &values[k * heads..][..heads];
                     for (head, (value, dot)) in values.iter().zip(dots).enumerate() {

@@ -75,7 +75,7 @@ fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, o
     let fill = (fill.len() == block).then_some(fill);
     for_pieces(&even(map.len(), block), out, &|r| r.len() * block, &|range, out| {
         for (at, k) in (0..out.len()).step_by(block).zip(range) {
-            source.fetch(k, |k| map.peek(k));
+            source.prefetch(map.peek(k + source.distance()));
             prefetch_row(out, at + WRITES_AHEAD * block, block);
             let i = map.at(k);
             out[at..at + block].copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });

@@ -58,7 +58,7 @@ fn copy_rows<T: Plain, I: Index>(ids: &[I], x: Source<'_, T>, out: &mut [T]) {
         (if j < 0 { j.wrapping_add(x.rows() as i64) } else { j }) as usize
     };
     for (k, id) in ids.iter().enumerate() {
-        x.fetch(k, |k| ids.get(k).map_or(usize::MAX, from_start));
+        x.prefetch(ids.get(k + x.distance()).map_or(usize::MAX, from_start));
         prefetch_row(out, (k + WRITES_AHEAD) * width, width);
         out[k * width..][..width].copy_from_slice(x.row(from_start(id)));
     }

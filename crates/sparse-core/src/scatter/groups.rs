@@ -5,7 +5,7 @@ use super::step::{Step, block};
 use super::target::{Target, TargetIndex};
 use crate::narrow_limit;
 use crate::par;
-use crate::source::{Ahead, Source};
+use crate::source::Source;
 use crate::structure::{Segments, group_by};
 use crate::sums::Cascade;
 use std::borrow::Cow;
@@ -78,7 +78,7 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
     &step: &F,
 ) {
     let rows = Source::new(values, inner, "scatter: values");
-    let Ahead { second, first } = rows.ahead();
+    let distance = rows.distance();
     let mut sums = Cascade::new();
     for (j, group) in ptr.windows(2).enumerate() {
         let cells = &mut cells[j * inner..][..inner];
@@ -86,9 +86,10 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
             cells.copy_from_slice(&start[j * inner..][..inner]);
         }
         let (mut low, high) = (group[0] as usize, group[1] as usize);
-        let ahead = |distance| &order[order.len().min(low + distance)..order.len().min(high + distance)];
-        ahead(second).iter().for_each(|&next| rows.fetch_second(next as usize));
-        ahead(first).iter().for_each(|&next| rows.fetch_first(next as usize));
+        let ahead = order.len().min(low + distance)..order.len().min(high + distance);
+        for &next in &order[ahead] {
+            rows.prefetch(next as usize);
+        }
         // What the cells hold belongs to the first block.
         let (mut number, group_len) = (0, high - low);
         loop {
