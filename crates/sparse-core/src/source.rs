@@ -16,8 +16,8 @@ const LINE: usize = 64;
 
 /// Number of cache lines that are fetched ahead into the second-level cache: 32 rows of 128 f32. A core has room for
 /// few lines on their way to the first level (24 on Zen 4), and for twice as many on their way to the second, from
-/// which it reads fast enough. On Zen 4, products with rows of 128 f32 at random places take half as long again if these
-/// are fetched into the first level.
+/// which it reads fast enough. On Zen 4, products with rows of 128 f32 at random places take half as long again if
+/// these are fetched into the first level.
 const LINES_AHEAD: usize = 256;
 
 /// A source of at most so many bytes stays in the second-level cache, and is not prefetched: products with rows of 16
@@ -43,11 +43,11 @@ impl<'a, T> Source<'a, T> {
         Self { distance, ..self }
     }
 
-    /// The same, where the compiler knows the width.
+    /// The same, where the compiler knows the width, unless it is 0.
     #[inline(always)]
     pub(crate) fn of_width(self, width: usize) -> Self {
-        assert_eq!(width, self.width);
-        Self { width, ..self }
+        assert!(width == 0 || width == self.width);
+        Self { width: if width == 0 { self.width } else { width }, ..self }
     }
 
     /// Number of rows.
@@ -105,7 +105,7 @@ impl<'a, T> Source<'a, T> {
     pub(crate) fn prefetch(&self, r: usize) {
         let at = r.wrapping_mul(self.width);
         if self.width * size_of::<T>() > LINE {
-            return each_line(self.data, at, self.width, prefetch_second);
+            return prefetch_row_second(self.data, at, self.width);
         }
         // On one line, or two: few instructions, for such rows have little else to compute.
         [at, at.wrapping_add(self.width - 1)].into_iter().filter_map(|at| self.data.get(at)).for_each(prefetch_second);
@@ -152,6 +152,12 @@ fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
     each_line(data, at, width, prefetch_one);
+}
+
+/// The same into the second-level cache, for rows at random places.
+#[inline(always)]
+pub(crate) fn prefetch_row_second<T>(data: &[T], at: usize, width: usize) {
+    each_line(data, at, width, prefetch_second);
 }
 
 /// How many bytes of a list that is read in order are on their way. The hardware fetches too little of it where there
@@ -209,6 +215,19 @@ fn prefetch_second<T>(x: &T) {
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
     let _ = x;
 }
+
+/// Calls `$run::<S, WIDTH>` with the width of a row of floats with one head, if it is one that is compiled: in loops
+/// over rows of up to 128 numbers, checks and ends of loops take longer than the computing. Else with 0.
+macro_rules! with_width {
+    ($width:expr, $heads:expr, $T:ident, $job:expr, $run:ident::<$S:ident>($simd:expr)) => {
+        match $width {
+            64 if $T::IS_FLOAT && $heads == 1 => $job.$run::<$S, 64>($simd),
+            128 if $T::IS_FLOAT && $heads == 1 => $job.$run::<$S, 128>($simd),
+            _ => $job.$run::<$S, 0>($simd),
+        }
+    };
+}
+pub(crate) use with_width;
 
 #[cold]
 #[inline(never)]

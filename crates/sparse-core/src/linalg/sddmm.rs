@@ -5,7 +5,7 @@ use crate::element::Lanes;
 use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::simd::dispatch;
-use crate::source::Source;
+use crate::source::{Source, with_width};
 use crate::sums::{BLOCK, Total, parts};
 use crate::{Element, Index};
 use pulp::{Simd, WithSimd};
@@ -73,12 +73,7 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
         } else if self.width > WHOLE {
             self.each(|x, y| Total::<T>::of(parts(x.len(), WHOLE), |own| dot::<T, S>(simd, &x[own.clone()], &y[own])));
         } else if self.width > FEW {
-            let one_head = T::IS_FLOAT && self.width == self.x.width();
-            match self.width {
-                64 if one_head => self.of_width::<S, 64>(simd),
-                128 if one_head => self.of_width::<S, 128>(simd),
-                _ => self.each(|x, y| dot::<T, S>(simd, x, y)),
-            }
+            with_width!(self.width, self.x.width() / self.width, T, self, dots::<S>(simd));
         } else {
             self.each(|x, y| dot_few::<T>(x, y));
         }
@@ -96,11 +91,11 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
         }
     }
 
-    /// Where the compiler knows the width: else checks and ends of loops take longer than the products.
     #[inline(always)]
-    fn of_width<S: Simd, const WIDTH: usize>(self, simd: S) {
+    fn dots<S: Simd, const WIDTH: usize>(self, simd: S) {
         let (x, y) = (self.x.of_width(WIDTH), self.y.of_width(WIDTH));
-        Self { x, y, width: WIDTH, ..self }.each(|x, y| dot::<T, S>(simd, x, y));
+        let width = if WIDTH == 0 { self.width } else { WIDTH };
+        Self { x, y, width, ..self }.each(|x, y| dot::<T, S>(simd, x, y));
     }
 
     #[inline(always)]

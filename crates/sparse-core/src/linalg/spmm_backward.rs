@@ -9,7 +9,7 @@ use crate::par::{self, split_mut};
 use crate::reducer::V;
 use crate::rows::move_rows;
 use crate::shares::{extra, join, shares, split, sum};
-use crate::source::Source;
+use crate::source::{Source, with_width};
 use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -115,8 +115,17 @@ impl<T: Element> WithSimd for Columns<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { ptr, idx, values, dense, grad, heads, first, cols, dense_grads, dots } = self;
+        with_width!(self.dense.width(), self.heads, T, self, columns::<S>(simd));
+    }
+}
+
+impl<T: Element> Columns<'_, T> {
+    #[inline(always)]
+    fn columns<S: Simd, const WIDTH: usize>(self, simd: S) {
+        let Self { ptr, idx, values, first, cols, dense_grads, dots, .. } = self;
+        let (dense, grad) = (self.dense.of_width(WIDTH), self.grad.of_width(WIDTH));
         let width = dense.width();
+        let heads = if WIDTH == 0 { self.heads } else { 1 };
         let part = width / heads;
         let mut sums = vec![T::ACC_ZERO; width];
         let mut more = Cascade::new();
