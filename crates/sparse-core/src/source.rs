@@ -105,7 +105,7 @@ impl<'a, T> Source<'a, T> {
     pub(crate) fn prefetch(&self, r: usize) {
         let at = r.wrapping_mul(self.width);
         if self.width * size_of::<T>() > LINE {
-            return prefetch_row_second(self.data, at, self.width);
+            return each_line(self.data, at, self.width, prefetch_second);
         }
         // On one line, or two: few instructions, for such rows have little else to compute.
         [at, at.wrapping_add(self.width - 1)].into_iter().filter_map(|at| self.data.get(at)).for_each(prefetch_second);
@@ -152,12 +152,6 @@ fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
     each_line(data, at, width, prefetch_one);
-}
-
-/// The same into the second-level cache, for rows at random places.
-#[inline(always)]
-pub(crate) fn prefetch_row_second<T>(data: &[T], at: usize, width: usize) {
-    each_line(data, at, width, prefetch_second);
 }
 
 /// How many bytes of a list that is read in order are on their way. The hardware fetches too little of it where there

@@ -9,7 +9,7 @@ use crate::epilogue::Epilogue;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reducer::Extreme;
-use crate::source::{Source, prefetch, with_width};
+use crate::source::{Source, prefetch};
 use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
 use crate::{Element, Index};
 use core::marker::PhantomData;
@@ -158,24 +158,15 @@ impl<T: Element, J: Join<T>> WithSimd for Rows<'_, T, J> {
 
     // Plain loops: the compiler vectorises them for the instruction set of the dispatch.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        with_width!(self.out.width(), self.heads, T, self, rows::<S>(simd));
-    }
-}
-
-impl<T: Element, J: Join<T>> Rows<'_, T, J> {
-    #[inline(always)]
-    fn rows<S: Simd, const WIDTH: usize>(mut self, _: S) {
-        let Self { ptr, idx, values, .. } = self;
-        let [dense, results] = [self.dense, self.out].map(|source| source.of_width(WIDTH));
-        let (width, first) = (results.width(), self.rows.start);
-        let heads = if WIDTH == 0 { self.heads } else { 1 };
+    fn with_simd<S: Simd>(mut self, _: S) {
+        let Self { ptr, idx, values, dense, heads, .. } = self;
+        let (width, first) = (self.out.width(), self.rows.start);
         let part = width / heads;
         let start = ptr.at(first);
         let mut ties = vec![0u32; width];
         for (row, shares) in self.rows.zip(self.shares.chunks_exact_mut(width)) {
             let elements = ptr.span(row);
-            let out = results.row(row);
+            let out = self.out.row(row);
             ties.fill(0);
             for k in elements.clone() {
                 dense.prefetch(idx.peek(k + dense.distance()));
@@ -304,18 +295,9 @@ impl<T: Element, J: Join<T>> WithSimd for Cols<'_, T, J> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        with_width!(self.dense.width(), self.heads, T, self, cols::<S>(simd));
-    }
-}
-
-impl<T: Element, J: Join<T>> Cols<'_, T, J> {
-    #[inline(always)]
-    fn cols<S: Simd, const WIDTH: usize>(self, _: S) {
-        let Self { a: View { ptr, idx, perm }, values, cols, grads, .. } = self;
-        let [dense, out, shares] = [self.dense, self.out, self.shares].map(|source| source.of_width(WIDTH));
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { a: View { ptr, idx, perm }, values, dense, out, shares, heads, cols, grads, .. } = self;
         let width = dense.width();
-        let heads = if WIDTH == 0 { self.heads } else { 1 };
         let part = width / heads;
         let (mut sums, mut more) = (vec![T::ACC_ZERO; width], Cascade::new());
         for (col, grads) in cols.zip(grads.chunks_exact_mut(width)) {

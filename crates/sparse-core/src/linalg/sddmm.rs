@@ -53,6 +53,10 @@ pub fn sddmm<T: Element, I: Index>(
     });
 }
 
+/// Starts on a cache line.
+#[repr(align(64))]
+struct OnLine<T, const N: usize>([T; N]);
+
 struct Samples<'a, T, I> {
     rows: &'a [I],
     cols: &'a [I],
@@ -95,11 +99,22 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
     fn dots<S: Simd, const WIDTH: usize>(self, simd: S) {
         let (x, y) = (self.x.of_width(WIDTH), self.y.of_width(WIDTH));
         let width = if WIDTH == 0 { self.width } else { WIDTH };
-        Self { x, y, width, ..self }.each(|x, y| dot::<T, S>(simd, x, y));
+        let samples = Self { x, y, width, ..self };
+        if WIDTH == 0 {
+            return samples.each(|x, y| dot::<T, S>(simd, x, y));
+        }
+        // A row of x has mostly several samples. Its copy starts on a cache line, so each vector is on one line.
+        let (mut own, mut copied) = (OnLine([T::ZERO; WIDTH]), core::ptr::null());
+        samples.each(|x, y| {
+            if copied != x.as_ptr() {
+                (own.0, copied) = (*x.first_chunk().expect("a row"), x.as_ptr());
+            }
+            dot::<T, S>(simd, &own.0, y)
+        });
     }
 
     #[inline(always)]
-    fn each(self, dot: impl Fn(&[T], &[T]) -> T::Acc) {
+    fn each(self, mut dot: impl FnMut(&[T], &[T]) -> T::Acc) {
         let Self { rows, cols, x, y, width, out } = self;
         let (x_ahead, y_ahead) = (x.distance(), y.distance());
         let heads = x.width() / width;

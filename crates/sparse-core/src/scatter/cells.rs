@@ -9,7 +9,7 @@ use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::element::{Ids, Index};
 use crate::memory::zeroed;
 use crate::par;
-use crate::source::{prefetch, prefetch_row, prefetch_row_second};
+use crate::source::{prefetch, prefetch_row};
 use crate::sums::Cascade;
 
 /// How many rows of cells and of values to prefetch ahead. The rows of other threads are skipped in between, so the
@@ -137,7 +137,7 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
             if let Some(&next) = cells.get(s + ROWS_AHEAD)
                 && next < own.len()
             {
-                prefetch_row_second(own, next, inner);
+                prefetch_row(own, next, inner);
                 prefetch_row(self.values, (k + ROWS_AHEAD) * inner, inner);
             }
             let Some(cells) = own.get_mut(cell..).map(|cells| &mut cells[..inner]) else { continue };
