@@ -163,7 +163,7 @@ pub(crate) const AHEAD: usize = 8 << 10;
 #[inline(always)]
 pub(crate) fn fetch_ahead<T>(data: &[T], at: usize, width: usize) {
     if size_of_val(data) > NEAR {
-        prefetch_row(data, at.wrapping_add(AHEAD / size_of::<T>()), width);
+        each_line(data, at.wrapping_add(AHEAD / size_of::<T>()), width, prefetch_second);
     }
 }
 

@@ -52,7 +52,7 @@ impl<T: Element, I: Index> Rows<'_, T, I> {
     /// Writes the products of the elements from `first` on.
     #[inline(always)]
     fn products(&self, first: usize, out: &mut [T::Acc]) {
-        if size_of::<T>() < 8 || self.a.perm.is_some() || size_of_val(self.a.idx) <= NEAR {
+        if self.a.perm.is_some() || size_of_val(self.a.idx) <= NEAR {
             return self.some_products(first, out);
         }
         for (k, out) in out.chunks_mut(TILE).enumerate() {
