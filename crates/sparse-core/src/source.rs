@@ -201,7 +201,7 @@ fn prefetch_one<T>(x: &T) {
 
 /// Prefetches `x` into the second-level cache.
 #[inline(always)]
-pub(crate) fn prefetch_second<T>(x: &T) {
+fn prefetch_second<T>(x: &T) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
     if size_of::<T>() > 0 {
         safe_arch::prefetch_t1(x);

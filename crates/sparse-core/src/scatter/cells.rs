@@ -9,7 +9,7 @@ use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::element::{Ids, Index};
 use crate::memory::zeroed;
 use crate::par;
-use crate::source::{prefetch, prefetch_row, prefetch_second};
+use crate::source::{prefetch, prefetch_row};
 use crate::sums::Cascade;
 
 /// How many rows of cells and of values to prefetch ahead. The rows of other threads are skipped in between, so the
@@ -153,7 +153,7 @@ impl<X, V: Copy, F: Step<X, V>> Visit<'_, X, V, F> {
     fn each_block<I: Index>(&mut self, walk: &Walk, ids: &[I]) {
         let (values, stride, step) = (self.values, self.stride, *self.step);
         let fetch = |own: &&mut [X], cells: &[usize; BLOCK], first| {
-            cells.iter().filter_map(|&cell| own.get(cell)).for_each(prefetch_second);
+            cells.iter().for_each(|&cell| prefetch(own, cell));
             prefetch_block(values, first + AHEAD * stride);
         };
         walk.each_block(ids, &mut &mut *self.cells, fetch, |own, cells, first, k| {

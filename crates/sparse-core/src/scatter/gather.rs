@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::target::Target;
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::element::{Ids, Index};
-use crate::source::{Source, WRITES_AHEAD, prefetch, prefetch_row, prefetch_second};
+use crate::source::{Source, WRITES_AHEAD, prefetch, prefetch_row};
 use crate::{Plain, par};
 use core::ops::Range;
 
@@ -179,7 +179,7 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
     fn each_block<I: Index>(&mut self, walk: &Walk, ids: &[I]) {
         let Self { cells: own, values, stride, first: step, f, .. } = *self;
         let fetch = |out: &&mut [O], cells: &[usize; BLOCK], first| {
-            cells.iter().filter_map(|&cell| own.get(cell)).for_each(prefetch_second);
+            cells.iter().for_each(|&cell| prefetch(own, cell));
             prefetch_block(values, first + AHEAD * stride);
             prefetch_block(out, first + AHEAD * stride);
         };
