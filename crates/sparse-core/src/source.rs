@@ -158,8 +158,8 @@ pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
 /// is little else to do, or where there are several lists. Measured on Zen 5: 4 and 16 KB are as good.
 pub(crate) const AHEAD: usize = 8 << 10;
 
-/// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later, but
-/// nothing of a list that stays in the second-level cache.
+/// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later into the
+/// second-level cache, but nothing of a list that stays there.
 #[inline(always)]
 pub(crate) fn fetch_ahead<T>(data: &[T], at: usize, width: usize) {
     if size_of_val(data) > NEAR {

@@ -1,7 +1,7 @@
 //! Sparse matrix times vector.
 //!
 //! A loop over short rows mispredicts the end of each, and then reads little at a time. So a block of products is made
-//! without regard to rows, with gather instructions, and its rows are added afterwards: one by one, or where several
+//! without regard to rows, and its rows are added afterwards: one by one, or where several
 //! short rows have one length, as in a matrix of a grid, without vectors of which most lanes are empty.
 
 use super::compressed::Compressed;
@@ -36,8 +36,9 @@ pub(super) fn spmv<T: Element, I: Index>(
     }
 }
 
-/// Products of 64-bit numbers that are made before columns and values further on are fetched. Where those are far, that
-/// takes a tenth to a quarter off. To fetch for a whole block at a time gains nothing, and f32 in long rows lose.
+/// Products that are made before columns and values further on are fetched, into the second-level cache. Where those are
+/// far, that takes a tenth to a quarter off; into the first level it holds up the reads of the vector. To fetch for a
+/// whole block at a time gains nothing.
 const TILE: usize = 256;
 
 /// Some rows, with their part of the output.
