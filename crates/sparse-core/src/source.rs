@@ -121,8 +121,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// For rows that are read in order, just before these are: prefetches as many that come later, but no more than the
-    /// first-level cache has room for.
+    /// For rows that are read in order, just before these are: prefetches as many that come later, but not too many.
     #[inline(never)]
     pub(crate) fn fetch_ahead(&self, rows: Range<usize>) {
         let count = rows.len().saturating_mul(self.width).min(2 * AHEAD / size_of::<T>());
@@ -158,8 +157,8 @@ pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
 /// is little else to do, or where there are several lists. Measured on Zen 5: 4 and 16 KB are as good.
 pub(crate) const AHEAD: usize = 8 << 10;
 
-/// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later into the
-/// second-level cache, but nothing of a list that stays there.
+/// For a list that is read in order, just before `data[at..at + width]` is: prefetches as much that comes later into
+/// the second-level cache, but nothing of a list that stays there.
 #[inline(always)]
 pub(crate) fn fetch_ahead<T>(data: &[T], at: usize, width: usize) {
     if size_of_val(data) > NEAR {

@@ -36,9 +36,9 @@ pub(super) fn spmv<T: Element, I: Index>(
     }
 }
 
-/// Products that are made before columns and values further on are fetched, into the second-level cache. Where those are
-/// far, that takes a tenth to a quarter off; into the first level it holds up the reads of the vector. To fetch for a
-/// whole block at a time gains nothing.
+/// Products that are made before columns and values further on are fetched, into the second-level cache. Where those
+/// are far, that takes a tenth to a quarter off; into the first level it holds up the reads of the vector. To fetch for
+/// a whole block at a time gains nothing.
 const TILE: usize = 256;
 
 /// Some rows, with their part of the output.
