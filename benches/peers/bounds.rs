@@ -139,8 +139,8 @@ fn read_and_write(read: &[u64], written: &mut [u64]) {
 const CHUNK: usize = 1 << 14;
 /// How many words of a sort are fetched ahead.
 const AHEAD: usize = 16;
-/// How many lines of rows are fetched ahead, into the second-level cache: there is room for more of them on their way
-/// to it than to the first level.
+/// How many lines of rows are fetched ahead, 4 to 32 rows, into the second-level cache: there is room for more of them
+/// on their way to it than to the first level.
 const LINES_AHEAD: usize = 256;
 
 fn touch(index: &[u32], width: usize, table: &[u8]) {
@@ -162,7 +162,7 @@ fn touch(index: &[u32], width: usize, table: &[u8]) {
 /// Inlined where the compiler knows the width, so that its loops over lines have no ends to look for.
 #[inline(always)]
 fn touch_rows(index: &[u32], width: usize, table: &[u8]) {
-    let ahead = (LINES_AHEAD / width.div_ceil(LINE)).clamp(8, 32);
+    let ahead = (LINES_AHEAD / width.div_ceil(LINE)).clamp(4, 32);
     index.par_chunks(CHUNK).for_each(
         #[inline(always)]
         |chunk| {

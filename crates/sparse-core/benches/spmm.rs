@@ -87,8 +87,8 @@ fn read_rows(ids: &[i32], dense: &[f32], features: usize) -> f32 {
         let mut sums = [0f32; 32];
         for (k, &id) in ids.iter().enumerate() {
             #[cfg(target_arch = "x86_64")]
-            if let Some(&next) = ids.get(k + 8) {
-                row(next).iter().step_by(16).for_each(safe_arch::prefetch_t0);
+            if let Some(&next) = ids.get(k + 32) {
+                row(next).iter().step_by(16).for_each(safe_arch::prefetch_t1);
             }
             for part in row(id).as_chunks::<32>().0 {
                 sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);

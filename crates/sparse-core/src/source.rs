@@ -14,10 +14,10 @@ pub(crate) struct Source<'a, T> {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Number of cache lines that are fetched ahead into the second-level cache: 32 rows of 128 f32. A core has room for
-/// few lines on their way to the first level (24 on Zen 4), and for twice as many on their way to the second, from
-/// which it reads fast enough. On Zen 4, products with rows of 128 f32 at random places take half as long again if
-/// these are fetched into the first level.
+/// Number of cache lines that are fetched ahead into the second-level cache: 32 rows of 128 f32, fewer of wider ones. A
+/// core has room for few lines on their way to the first level, and for more on their way to the second, from which it
+/// reads fast enough. On Zen 4, products with rows of 128 f32 at random places take half as long again if these are
+/// fetched into the first level.
 const LINES_AHEAD: usize = 256;
 
 /// A source of at most so many bytes stays in the second-level cache, and is not prefetched: products with rows of 16
@@ -39,7 +39,7 @@ impl<'a, T> Source<'a, T> {
 
     /// The same, prefetched in any case: for what is read beside it.
     pub(crate) fn fetched(self) -> Self {
-        let distance = (LINES_AHEAD / (self.width * size_of::<T>()).div_ceil(LINE)).clamp(8, 32);
+        let distance = (LINES_AHEAD / (self.width * size_of::<T>()).div_ceil(LINE)).clamp(4, 32);
         Self { distance, ..self }
     }
 
@@ -100,7 +100,7 @@ impl<'a, T> Source<'a, T> {
         self.distance
     }
 
-    /// Prefetches row `r`, if it exists. If it does not, another row may be.
+    /// Prefetches row `r` into the second-level cache, if it exists. If it does not, another row may be.
     #[inline(always)]
     pub(crate) fn prefetch(&self, r: usize) {
         let at = r.wrapping_mul(self.width);
@@ -111,7 +111,7 @@ impl<'a, T> Source<'a, T> {
         [at, at.wrapping_add(self.width - 1)].into_iter().filter_map(|at| self.data.get(at)).for_each(prefetch_second);
     }
 
-    /// Prefetches row `r` of two or more elements, if it exists. Only for [short rows](Self::has_short_rows).
+    /// The same for a row of two or more elements. Only for [short rows](Self::has_short_rows).
     #[inline(always)]
     pub(crate) fn prefetch_short(&self, r: i32) {
         let start = r as u32 as usize * self.width;
@@ -132,7 +132,8 @@ impl<'a, T> Source<'a, T> {
 /// Calls `fetch` for an element of each cache line of `data[at..at + width]`, if that exists.
 #[inline(always)]
 fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
-    if size_of::<T>() > 0
+    if cfg!(all(target_arch = "x86_64", target_feature = "sse"))
+        && size_of::<T>() > 0
         && let Some(row) = data.get(at..at.wrapping_add(width))
         && let Some(last) = row.last()
     {
@@ -147,7 +148,7 @@ fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
     }
 }
 
-/// Prefetches `data[at..at + width]` into the cache, if it exists.
+/// Prefetches `data[at..at + width]` into the first-level cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
     each_line(data, at, width, prefetch_one);
@@ -179,7 +180,7 @@ pub(crate) fn fetched_tiles<T>(data: &[T], own: Range<usize>, len: usize) -> imp
     })
 }
 
-/// Prefetches `data[at]` into the cache, if it exists.
+/// Prefetches `data[at]` into the first-level cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
     if let Some(x) = data.get(at) {
@@ -187,7 +188,7 @@ pub(crate) fn prefetch<T>(data: &[T], at: usize) {
     }
 }
 
-/// Prefetches `x` into the cache.
+/// Prefetches `x` into the first-level cache.
 #[inline(always)]
 fn prefetch_one<T>(x: &T) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]

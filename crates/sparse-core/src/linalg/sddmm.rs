@@ -107,7 +107,8 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
         let (mut own, mut copied) = (OnLine([T::ZERO; WIDTH]), core::ptr::null());
         samples.each(|x, y| {
             if copied != x.as_ptr() {
-                (own.0, copied) = (*x.first_chunk().expect("a row"), x.as_ptr());
+                own.0.copy_from_slice(x);
+                copied = x.as_ptr();
             }
             dot::<T, S>(simd, &own.0, y)
         });
@@ -122,7 +123,7 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
             if let Some(next) = cols.get(k + y_ahead) {
                 y.prefetch(next.to_usize());
             }
-            // In a sorted list mostly the row of the sample before.
+            // Once for each run of equal rows.
             if let Some([before, next]) = rows.get(k + x_ahead..k + x_ahead + 2)
                 && next != before
             {

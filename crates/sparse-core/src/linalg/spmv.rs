@@ -1,8 +1,8 @@
 //! Sparse matrix times vector.
 //!
 //! A loop over short rows mispredicts the end of each, and then reads little at a time. So a block of products is made
-//! without regard to rows, and its rows are added afterwards: one by one, or where several
-//! short rows have one length, as in a matrix of a grid, without vectors of which most lanes are empty.
+//! without regard to rows, and its rows are added afterwards: one by one, or where several short rows have one length,
+//! as in a matrix of a grid, without vectors of which most lanes are empty.
 
 use super::compressed::Compressed;
 use crate::epilogue::Epilogue;
