@@ -121,7 +121,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// For rows that are read in order, just before these are: prefetches as many that come later, but not too many.
+    /// For rows that are read in order, just before these are: prefetches as many that come later, at most 16 KB.
     #[inline(never)]
     pub(crate) fn fetch_ahead(&self, rows: Range<usize>) {
         let count = rows.len().saturating_mul(self.width).min(2 * AHEAD / size_of::<T>());
